@@ -4,6 +4,9 @@
 //! a temporary folder, in parts of 4,096 rows, opens the workbench on it and presses keys. A time is from the key to the last
 //! that is drawn because of it, as it comes out of the terminal; for `key`, a hundred keys that scroll, to the end of the first picture.
 //! Memory is the most that was resident. Figures are of a machine that does nothing else.
+//!
+//! `cargo bench --bench workbench -- project` makes the files of a whole project instead, 140,000 flashes and 4.2 million rows of prices, runs
+//! it, and measures the first text, the next document of the text page, and the way from a layer to its dates, names and documents.
 
 #![allow(clippy::print_stdout, reason = "a bench is a program that prints its figures")]
 
@@ -58,6 +61,9 @@ mod terminal {
     pub(super) fn main() -> Result<()> {
         // Cargo adds `--bench` to what the user gives.
         let count = std::env::args().skip(1).find(|arg| arg != "--bench");
+        if count.as_deref() == Some("project") {
+            return whole_project();
+        }
         let count: usize = count.map_or(Ok(1_000_000), |count| count.parse()).context("N is a number of documents")?;
         ensure!(count > 0, "there are no documents");
         let dir = tempfile::tempdir()?;
@@ -114,6 +120,101 @@ mod terminal {
         told("search of all bodies", began.elapsed());
         println!("{:>28} {:>8} MB", "memory at the most", screen.memory()? / 1024);
         screen.leave()
+    }
+
+    /// Flashes, and rows of prices: days and codes of the table.
+    const FLASHES: usize = 140_000;
+    const DAYS: usize = 2_100;
+    const CODES: usize = 2_000;
+
+    /// Documents that are gone through on the text page.
+    const TURNED: usize = 20;
+
+    /// Runs a project of made files, and measures the pages that a reader of its factor goes to.
+    fn whole_project() -> Result<()> {
+        let dir = tempfile::tempdir()?;
+        let began = Instant::now();
+        make_files(dir.path())?;
+        println!("{FLASHES} flashes and {} rows of prices, made in {:.0?}", DAYS * CODES, began.elapsed());
+        let began = Instant::now();
+        let ran = std::process::Command::new(env!("CARGO_BIN_EXE_inkstone"))
+            .args(["run", "--headless"])
+            .current_dir(dir.path())
+            .output()?;
+        ensure!(ran.status.code() == Some(0), "{}", String::from_utf8_lossy(&ran.stderr));
+        told("the whole run", began.elapsed());
+
+        let began = Instant::now();
+        let mut screen = Screen::open(dir.path())?;
+        screen.until(|seen| seen.contains("RankIC"))?;
+        told("first frame, the factor", began.elapsed());
+        screen.press("", STILL)?;
+        screen.press("f", STILL)?;
+        told("layer to its dates", screen.press("\r", STILL)?);
+        told("date to its names", screen.press("\r", STILL)?);
+        told("name to its documents", screen.press("\r", STILL)?);
+        told("document to its sentences", screen.press("\r", STILL)?);
+        screen.press("\x1b", STILL)?;
+        let began = Instant::now();
+        screen.type_in("1")?;
+        screen.until(|seen| seen.contains("公告称"))?;
+        told("first text of the reader", began.elapsed());
+        screen.press("", STILL)?;
+        told("text page", screen.press("v", STILL)?);
+        let mut turns = (0..TURNED).map(|_| screen.press("]", PICTURE)).collect::<Result<Vec<_>>>()?;
+        turns.sort();
+        told("next document, median", turns[TURNED / 2]);
+        told("next document, longest", turns[TURNED - 1]);
+        for page in 1..=9 {
+            screen.press(&page.to_string(), STILL)?;
+            println!("{:>28} {:>8} MB", format!("memory up to page {page}"), screen.memory()? / 1024);
+        }
+        screen.leave()
+    }
+
+    /// Writes a configuration, flashes as JSON lines, and a table of prices.
+    fn make_files(folder: &Path) -> Result<()> {
+        const CONFIG: &str = "[project]\nname = \"bench\"\n\n[[source]]\nname = \"flashes\"\npath = \"flashes.jsonl\"\nkind = \"news\"\n\n\
+            [[source]]\nname = \"prices\"\npath = \"prices.csv\"\ntable = \"prices\"\n\n[[feature]]\nname = \"tone\"\nmodel = \"lexicon\"\n\n\
+            [[factor]]\nname = \"tone\"\nexpression = \"tone\"\n";
+        const SAID: [&str; 6] = [
+            "净利润大幅增长，业绩超预期",
+            "净利润下滑，出现亏损",
+            "拟回购公司股份",
+            "股东减持计划实施完毕",
+            "签订重大合同，订单饱满",
+            "收到监管函，存在违规风险",
+        ];
+        std::fs::write(folder.join("workbench.toml"), CONFIG)?;
+        let mut random = ChaCha8Rng::seed_from_u64(2);
+        let first: NaiveDateTime = "2017-01-02T08:00:00".parse()?;
+        let day = |t: usize| (first + chrono::Duration::days((t + t / 5 * 2) as i64)).date();
+        let mut prices = std::io::BufWriter::new(std::fs::File::create(folder.join("prices.csv"))?);
+        writeln!(prices, "date,code,open,close,volume")?;
+        let mut last = vec![10.0f64; CODES];
+        for t in 0..DAYS {
+            for (i, close) in last.iter_mut().enumerate() {
+                let open = *close * (1.0 + random.random_range(-0.01..0.01));
+                *close = (open * (1.0 + random.random_range(-0.03..0.03))).clamp(2.0, 200.0);
+                writeln!(prices, "{},{:06}.SH,{open:.2},{close:.2},{}", day(t), 600_000 + i, 100_000 + i)?;
+            }
+        }
+        prices.flush()?;
+        let mut flashes = std::io::BufWriter::new(std::fs::File::create(folder.join("flashes.jsonl"))?);
+        for i in 0..FLASHES {
+            let code = 600_000 + random.random_range(0..CODES);
+            let said = SAID.choose(&mut random).copied().unwrap_or_default();
+            // The flashes lie in the last four hundred days, as those of a young archive do.
+            let at = day(DAYS - 400 + i * 390 / FLASHES).and_hms_opt((i % 14) as u32 + 8, (i % 60) as u32, 0);
+            let at = at.context("a time of day")?;
+            let body = format!("公告称，公司（{code:06}.SH）{said}。本期收入 {}.{} 亿元，第 {i} 号。", i % 97, i % 10);
+            let line = serde_json::json!({
+                "id": i, "time": at.to_string(), "title": format!("{said}（{i}）"), "content": body, "codes": format!("{code:06}.SH"),
+            });
+            writeln!(flashes, "{line}")?;
+        }
+        flashes.flush()?;
+        Ok(())
     }
 
     fn told(what: &str, time: Duration) {

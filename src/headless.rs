@@ -21,6 +21,7 @@ use serde_json::{Map, Value, json};
 
 use crate::command::ERROR;
 use inkstone_base::data::{Report, for_machines, message_of};
+use inkstone_base::expected::RunShare;
 use inkstone_base::job::{self, Cancelled, Ctx, StageProgress, StageState};
 use inkstone_base::language::{Language, Word};
 use inkstone_base::memory;
@@ -239,6 +240,7 @@ fn watched<T>(ctx: &Ctx, work: impl FnOnce(&Ctx) -> Result<T>) -> Result<T> {
             loop {
                 let last = over.load(Ordering::Acquire);
                 view.show(&ctx.progress().stages());
+                view.show_share(ctx.progress().share(), last);
                 if !stopping && ctx.is_cancelled() {
                     stopping = true;
                     view.say(
@@ -276,6 +278,9 @@ impl Drop for EndNotice<'_> {
 /// The stages as they were last shown.
 struct ProgressView {
     bars: Option<MultiProgress>,
+    /// The bar of the whole run, below those of the stages.
+    share: Option<ProgressBar>,
+    last_share: Instant,
     lines: Vec<StageLine>,
 }
 
@@ -290,7 +295,27 @@ impl ProgressView {
         let bars = std::io::stderr()
             .is_terminal()
             .then(|| MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(10)));
-        ProgressView { bars, lines: Vec::new() }
+        ProgressView { bars, share: None, last_share: Instant::now(), lines: Vec::new() }
+    }
+
+    /// Shows how far the whole run is: as the last bar, or in a plain log as a line now and then.
+    fn show_share(&mut self, share: Option<RunShare>, over: bool) {
+        let Some(share) = share else { return };
+        match &self.bars {
+            Some(bars) => {
+                let bar = self.share.get_or_insert_with(|| bars.add(whole_bar()));
+                if over {
+                    return bar.finish_and_clear();
+                }
+                bar.set_position((share.done * WHOLE as f64) as u64);
+                bar.set_message(of_stages(&share));
+            }
+            None if !over && self.last_share.elapsed() >= LINE_EVERY => {
+                say(&format!("{:<10} {:.0} %, {}", RUN, 100.0 * share.done, of_stages(&share)));
+                self.last_share = Instant::now();
+            }
+            None => {}
+        }
     }
 
     /// Prints a line without disturbing the bars.
@@ -304,7 +329,11 @@ impl ProgressView {
     fn show(&mut self, stages: &[StageProgress]) {
         for (i, stage) in stages.iter().enumerate() {
             if i == self.lines.len() {
-                let bar = self.bars.as_ref().map(|bars| bars.add(new_bar(stage)));
+                let add = |bars: &MultiProgress| match &self.share {
+                    Some(whole) => bars.insert_before(whole, new_bar(stage)),
+                    None => bars.add(new_bar(stage)),
+                };
+                let bar = self.bars.as_ref().map(add);
                 self.lines.push(StageLine { bar, ended: false, last_line: Instant::now() });
             }
             let shown = &mut self.lines[i];
@@ -326,6 +355,26 @@ impl ProgressView {
             }
         }
     }
+}
+
+/// Name of the bar of the whole run.
+const RUN: &str = "run";
+
+/// Length of the bar of the whole run.
+const WHOLE: u64 = 1000;
+
+fn whole_bar() -> ProgressBar {
+    let bar = ProgressBar::new(WHOLE);
+    let style = ProgressStyle::with_template("{prefix:<10} {bar:24} {percent:>3} %  {msg}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.set_prefix(RUN);
+    bar
+}
+
+/// `stage 9 of 35, 2 minutes left`.
+fn of_stages(share: &RunShare) -> String {
+    let left = share.left.map(|left| format!(", {} left", HumanDuration(left))).unwrap_or_default();
+    format!("stage {} of {}{left}", share.stage, share.stages)
 }
 
 fn new_bar(stage: &StageProgress) -> ProgressBar {

@@ -16,6 +16,8 @@ mod text;
 mod trace;
 mod worker;
 
+use std::path::PathBuf;
+
 use clap::{Args, Parser, Subcommand};
 
 use crate::config::bounds::flag;
@@ -42,11 +44,21 @@ pub use worker::Worker;
 #[derive(Debug, Parser)]
 #[command(name = "inkstone", version, about, long_about = None)]
 pub struct Cli {
-    /// The command; without one the workbench opens on ./workbench.toml.
+    /// The command; without one the workbench opens.
     ///
-    /// 命令；不写则在 ./workbench.toml 上打开工作台。
+    /// 命令；不写则打开工作台。
     #[command(subcommand)]
     pub command: Option<Command>,
+    /// For the workbench: a configuration, or a folder that has or gets a workbench.toml (default: this folder).
+    ///
+    /// 工作台：配置文件，或含有（或将写入）workbench.toml 的文件夹（默认：当前文件夹）。
+    #[arg(value_name = "PATH")]
+    pub path: Option<PathBuf>,
+    /// For the workbench: the configuration.
+    ///
+    /// 工作台：配置文件。
+    #[arg(id = "opened", short, long = "config", value_name = "FILE", conflicts_with = "path")]
+    pub config: Option<PathBuf>,
     #[command(flatten)]
     pub global: Global,
 }
@@ -295,6 +307,16 @@ mod tests {
     }
 
     #[test]
+    fn the_workbench_takes_a_folder_or_a_configuration() {
+        let opened = |line| read(line).map(|cli| (cli.command.is_some(), cli.path.or(cli.config)));
+        assert_eq!(opened("mine/workbench.toml").unwrap(), (false, Some("mine/workbench.toml".into())));
+        assert_eq!(opened("-c mine.toml --lang zh").unwrap(), (false, Some("mine.toml".into())));
+        assert_eq!(opened("run -c mine.toml").unwrap(), (true, None));
+        assert_eq!(opened("--threads 2 run").unwrap(), (true, None));
+        opened("a -c b").unwrap_err();
+    }
+
+    #[test]
     fn the_later_of_two_opposite_flags_counts() {
         let no_hmm = |line| match read(line).unwrap().command {
             Some(Command::Tokenize(args)) => args.cut.words.no_hmm,
@@ -310,7 +332,7 @@ mod tests {
         let missing = read("backtest --out tables").unwrap_err().to_string();
         assert!(missing.contains("--factor"), "{missing}");
         match read("backtest --delay -1 --horizons 1,5 --seed 3").unwrap() {
-            Cli { command: Some(Command::Backtest(args)), global } => {
+            Cli { command: Some(Command::Backtest(args)), global, .. } => {
                 assert_eq!((args.delay, args.horizons, global.seed), (Some(-1), Some(vec![1, 5]), Some(3)));
             }
             other => panic!("{other:?}"),

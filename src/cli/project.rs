@@ -31,6 +31,11 @@ pub struct Demo {
     /// 市场的规模：1 约为 200 只证券、两年 9,500 篇文档。
     #[arg(long, default_value_t = 1.0, value_parser = flag::<f64>("--scale"))]
     pub scale: f64,
+    /// Also train the models and run the experiments that the workbench shows; in the workbench this is always done.
+    ///
+    /// 同时训练工作台所展示的模型并运行实验；在工作台中总是如此。
+    #[arg(long)]
+    pub full: bool,
     /// Folder for the data, the configuration and the results.
     ///
     /// 数据、配置与结果的文件夹。

@@ -11,13 +11,14 @@ use serde_json::{Value, json};
 use super::is_batch;
 use super::opened::OpenProject;
 use super::project::summary;
-use super::workbench::workspace as workspace_of;
+use super::workbench::{experiments, train, workspace as workspace_of};
 use crate::cli::{Demo, Global};
 use crate::config::Config;
 use crate::headless;
 use crate::pipeline::{self, Stage};
 use inkstone_base::data::Report;
 use inkstone_base::disk::{self, Room};
+use inkstone_base::expected::ExpectedStage;
 use inkstone_base::job::Ctx;
 use inkstone_corpus::demo::{self, Params, Planted, Truth};
 use inkstone_features::extract::Model;
@@ -35,6 +36,14 @@ const MODEL: [(&str, &[u8]); 3] = [
 /// The words of the placebo, which the configuration names as a file.
 const PLACEBO: &str = include_str!("../../datasets/demo/placebo.txt");
 
+/// Seconds of generating a market of scale 1 and of training a model on it, on two cores of a common machine.
+const GENERATE_SECONDS: f64 = 2.0;
+const TRAIN_SECONDS: f64 = 0.8;
+
+/// Documents and rows of prices of a market of scale 1.
+const DOCUMENTS: f64 = 9_500.0;
+const PRICES: f64 = 94_000.0;
+
 /// Generates the market unless it exists, runs everything, and shows or prints the result.
 pub(super) fn run(args: &Demo, global: &Global) -> Result<ExitCode> {
     if is_batch(global) {
@@ -46,7 +55,7 @@ pub(super) fn run(args: &Demo, global: &Global) -> Result<ExitCode> {
             let _held = opened.writing("demo")?;
             opened.ensure_writable(Stage::Report)?;
             let left_out = ready_models(&mut opened, &args.dir, ctx)?;
-            let (truth, reports) = generate_and_run(&opened, &data, &params, ctx)?;
+            let (truth, reports) = generate_and_run(&opened, &data, &params, args.full, ctx)?;
             let mut summary = summary(&opened, reports, Stage::Report)?;
             // A factor of a small market may order nothing, and is left out then.
             let mut tested = opened.config.clone();
@@ -72,7 +81,7 @@ pub(super) fn workspace(args: &Demo, global: &Global) -> Result<Workspace> {
     let runner: tui::Runner = Arc::new(move |ctx| {
         let mut run = run.again()?;
         ready_models(&mut run, &dir, ctx)?;
-        Ok(generate_and_run(&run, &data, &params, ctx)?.1)
+        Ok(generate_and_run(&run, &data, &params, true, ctx)?.1)
     });
     workspace_of(&opened, Start::RunThenFactor, global, Some(runner))
 }
@@ -89,7 +98,8 @@ fn open(args: &Demo, global: &Global) -> Result<(OpenProject, Params, PathBuf)> 
     }
     let mut opened = OpenProject::read(&path, "demo", global)?;
     let seed = global.seed.map_or(String::new(), |seed| format!(" --seed {seed}"));
-    opened.command = format!("inkstone demo --scale {} --dir {}{seed} --headless", args.scale, args.dir.display());
+    opened.command =
+        format!("inkstone demo --full --scale {} --dir {}{seed} --headless", args.scale, args.dir.display());
     Ok((opened, params, args.dir.join("data")))
 }
 
@@ -130,7 +140,27 @@ fn ready_models(opened: &mut OpenProject, dir: &Path, ctx: &Ctx) -> Result<Optio
     Ok(Some(reason))
 }
 
-fn generate_and_run(opened: &OpenProject, data: &Path, params: &Params, ctx: &Ctx) -> Result<(Truth, Vec<Report>)> {
+/// Generates the market unless it exists and runs the pipeline on it; `full`: also trains the models and runs the experiments that the
+/// workbench shows.
+fn generate_and_run(
+    opened: &OpenProject,
+    data: &Path,
+    params: &Params,
+    full: bool,
+    ctx: &Ctx,
+) -> Result<(Truth, Vec<Report>)> {
+    let of_scale = |count: f64| (count * params.scale) as u64;
+    let documents = of_scale(DOCUMENTS);
+    let stage = |name: &str, seconds: f64| ExpectedStage {
+        name: name.to_owned(),
+        seconds: seconds * params.scale,
+        units: documents,
+    };
+    let further = || {
+        let train = MODELS.iter().map(|_| stage("train", TRAIN_SECONDS));
+        let cells = pipeline::expected_experiments(&opened.config, documents);
+        if full { train.chain(cells).collect() } else { Vec::new() }
+    };
     let truth_path = data.join("truth.json");
     let standing = truth_path.exists().then(|| disk::read_unsealed_json::<Truth>(&truth_path).ok()).flatten();
     disk::sweep(data)?;
@@ -138,14 +168,45 @@ fn generate_and_run(opened: &OpenProject, data: &Path, params: &Params, ctx: &Ct
     let truth = match standing.filter(|t| t.stands_for(params)) {
         Some(truth) => truth,
         None => {
+            let rows = of_scale(PRICES);
+            let pipeline = pipeline::expected_of_rows(&opened.config, &opened.base, documents, rows, ctx);
+            let generate = stage("generate", GENERATE_SECONDS);
+            ctx.expect([generate].into_iter().chain(pipeline).chain(further()).collect());
             let (truth, report) = ctx.stage("generate", "docs", None, || demo::generate(data, params, ctx))?;
             reports.push(report);
             truth
         }
     };
     disk::write_atomic(&data.join("placebo.txt"), |out| Ok(out.write_all(PLACEBO.as_bytes())?))?;
-    reports.extend(pipeline::run(&opened.config, &opened.base, Stage::Report, ctx)?);
+    ctx.expect_later(further());
+    let between = || if full { train_and_compare(opened, ctx) } else { Ok(Vec::new()) };
+    reports.extend(pipeline::run_around(&opened.config, &opened.base, Stage::Report, ctx, between)?);
     Ok((truth, reports))
+}
+
+/// The models of the demo: name of the file, and how `inkstone train` makes it.
+const MODELS: [(&str, &[&str]); 2] =
+    [("words.w2v", &["word2vec", "--epochs", "5", "--dim", "64"]), ("language.ngram", &["ngram", "--order", "3"])];
+
+/// Trains the models on the cleaned corpus and runs the experiments: pages of the workbench that a run does not fill.
+fn train_and_compare(opened: &OpenProject, ctx: &Ctx) -> Result<Vec<Report>> {
+    let clean = opened.project().clean();
+    let mut reports = Vec::new();
+    for (name, args) in MODELS {
+        let output = opened.base.join("models").join(name);
+        let written = |path: &Path| path.metadata().and_then(|about| about.modified()).ok();
+        let newest = clean.files()?.iter().filter_map(|part| written(part)).max();
+        if written(&output) > newest {
+            continue;
+        }
+        disk::remove_if_there(&output)?;
+        let text = |path: &Path| path.display().to_string();
+        let files = ["--input".to_owned(), text(clean.folder()), "--output".to_owned(), text(&output)];
+        let args = args.iter().map(|arg| (*arg).to_owned()).chain(files).collect();
+        reports.extend(train(args)(ctx)?);
+    }
+    reports.extend(experiments(opened, None, ctx)?.0);
+    Ok(reports)
 }
 
 /// The planted figures beside those that were found.

@@ -124,7 +124,7 @@ fn look(args: &Doctor, ctx: &Ctx) -> Result<Vec<Finding>> {
     findings.push(match &machine.library {
         Ok(library) => finding("ONNX Runtime", Some(true), format!("{} ({})", library.version, library.file.display())),
         Err(error) => {
-            Finding { what: "ONNX Runtime", fine: Some(false), found: error.clone(), mend: Some(MEND.to_owned()) }
+            Finding { what: "ONNX Runtime", fine: Some(false), found: error.to_string(), mend: Some(MEND.to_owned()) }
         }
     });
     let places: Vec<String> =

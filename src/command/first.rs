@@ -12,30 +12,50 @@ use super::workbench::{forms, language, workspace};
 use crate::cli::{DEMO_FOLDER, Demo, Global};
 use crate::config::LanguageSetting;
 use inkstone_tui as tui;
-use inkstone_tui::{Change, Start, WelcomeBench};
+use inkstone_tui::{Change, MendingBench, Start, Template, WelcomeBench};
 
 use inkstone_base::{bail, ensure};
+
+/// Shows the settings of a configuration that cannot be read at the first fault, and then the workbench.
+pub(super) fn mend(path: &Path, global: &Global) -> Result<ExitCode> {
+    let (file, flags) = (path.to_owned(), global.clone());
+    tui::mend(MendingBench {
+        forms: forms::bench(path),
+        open: Arc::new(move || workspace(&OpenProject::read(&file, "run", &flags)?, Start::Browse, &flags, None)),
+        language: language(LanguageSetting::Auto, global.lang.as_deref())?,
+        threads: global.threads.unwrap_or(0),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
 
 /// Shows the first screen, and then the workbench on what was chosen.
 pub(super) fn run(path: &Path, global: &Global) -> Result<ExitCode> {
     let forms = forms::bench(path);
     let (to_begin, file, flags, flags_of_demo) = (forms.clone(), path.to_owned(), global.clone(), global.clone());
     tui::welcome(WelcomeBench {
-        demo: Arc::new(move || demo::workspace(&Demo { scale: 1.0, dir: DEMO_FOLDER.into() }, &flags_of_demo)),
-        begin: Arc::new(move |source| {
-            let sheet = (to_begin.read)()?;
+        demo: Arc::new(move || {
+            demo::workspace(&Demo { scale: 1.0, full: true, dir: DEMO_FOLDER.into() }, &flags_of_demo)
+        }),
+        begin: Arc::new(move |sources, with_tone| {
+            let mut sheet = (to_begin.read)()?;
             ensure!(
                 sheet.stood.is_none(),
                 "另一程序在此期间创建了 {}；什么也没有写",
                 "another program has created {} in the meantime; nothing was written",
                 file.display()
             );
-            let sheet = (to_begin.change)(&sheet, &Change::Source(Box::new(source.clone())))?;
+            for source in sources {
+                sheet = (to_begin.change)(&sheet, &Change::Source(Box::new(source.clone())))?;
+            }
+            for change in with_tone.then(|| Template::Tone.changes(&sheet)).unwrap_or_default() {
+                sheet = (to_begin.change)(&sheet, &change)?;
+            }
             if let Some(fault) = sheet.faults.first() {
                 bail!("{}：{}", "{}: {}", fault.path, fault.message);
             }
             (to_begin.save)(&sheet)?;
-            workspace(&OpenProject::read(&file, "run", &flags)?, Start::Browse, &flags, None)
+            let start = if with_tone { Start::FirstRun } else { Start::Browse };
+            workspace(&OpenProject::read(&file, "run", &flags)?, start, &flags, None)
         }),
         forms,
         language: language(LanguageSetting::Auto, global.lang.as_deref())?,

@@ -28,7 +28,7 @@ pub(crate) mod workbench;
 mod worker;
 
 use std::io::{ErrorKind, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
@@ -41,7 +41,7 @@ use crate::train;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_base::language::{Language, Word};
-use inkstone_base::{ensure, message};
+use inkstone_base::{bail, ensure, error, message};
 use inkstone_base::{remedy, signals, simd, width};
 
 /// Runs the command line to its end.
@@ -51,9 +51,17 @@ pub fn run(cli: Cli) -> ExitCode {
     if let Err(error) = simd::check() {
         return or_explain(Err(error));
     }
+    let given = cli.path.or(cli.config);
     let Some(command) = cli.command else {
-        return or_explain(project::browse(Path::new("workbench.toml"), &global));
+        return or_explain(configuration(given).and_then(|path| project::browse(&path, &global)));
     };
+    if let Some(path) = given {
+        let path = path.display();
+        return or_explain(Err(error!(
+            "{path} 写在了命令之前；请在命令之后写 -c {path}",
+            "{path} stands before the command; write -c {path} behind it"
+        )));
+    }
     let stage = |name, args: crate::cli::Project, last| or_explain(project::run(name, &args.config, last, &global));
     match command {
         Command::Demo(args) => or_explain(demo::run(&args, &global)),
@@ -114,6 +122,31 @@ pub fn run(cli: Cli) -> ExitCode {
         }
         Command::Man => or_explain(man::page().and_then(|page| headless::print(&page)).map(|()| ExitCode::SUCCESS)),
     }
+}
+
+/// The configuration that the workbench opens: the file that is named, or the one of the folder. Fails on a word that is neither, with the
+/// command of the nearest name.
+fn configuration(given: Option<PathBuf>) -> Result<PathBuf> {
+    const FILE: &str = "workbench.toml";
+    let Some(path) = given else { return Ok(FILE.into()) };
+    if path.is_dir() {
+        return Ok(path.join(FILE));
+    }
+    let is_word = path.parent().is_some_and(|folder| folder.as_os_str().is_empty()) && path.extension().is_none();
+    if path.exists() || !is_word {
+        return Ok(path);
+    }
+    let word = path.display().to_string();
+    let commands = help::command(Language::En);
+    let distance = |name: &str| strsim::osa_distance(&word, name);
+    let nearest = commands.get_subcommands().map(clap::Command::get_name).min_by_key(|name| distance(name));
+    let meant =
+        nearest.filter(|name| distance(name) <= 2).map(|name| message!("；是不是 {name}？", "; did you mean {name}?"));
+    bail!(
+        "没有命令、文件或文件夹 {word:?}{}；inkstone --help 列出全部命令",
+        "there is no command, file or folder {word:?}{}; inkstone --help lists the commands",
+        meant.clone().unwrap_or_default()
+    )
 }
 
 /// Prints what clap has to say: help, the version, or the errors in the flags.

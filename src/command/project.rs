@@ -37,7 +37,11 @@ pub(super) fn browse(path: &Path, global: &Global) -> Result<ExitCode> {
         "there is no {} here. To see the whole product on synthetic data: inkstone demo. To start a project: inkstone init",
         path.display()
     );
-    let opened = OpenProject::read(path, "run", global)?;
+    let opened = OpenProject::read(path, "run", global);
+    if opened.is_err() && !is_batch(global) {
+        return super::first::mend(path, global);
+    }
+    let opened = opened?;
     ensure!(
         !is_batch(global),
         "工作台需要终端；批处理请运行：{}",

@@ -10,8 +10,10 @@ use super::capsule;
 use super::clocks::{clock, known_at_ingestion};
 use super::factor_builder::{FactorBuilder, read_factor};
 use super::market::needed;
+use super::results::read_signals;
 use super::stage::StageId;
 use super::state::{PlannedStage, State};
+use super::trace::{count_documents, documents_by_date};
 use super::{KNOWN_AT, PipelineRun, last_reports, outcomes, reads_what_was_left_out, reason_to_leave_out, version};
 use crate::config::Config;
 use inkstone_base::data::{Key, Report};
@@ -24,6 +26,7 @@ use inkstone_lab::factor::{self, Cause, Factor, History, HistoryFiles, Plan, sig
 use inkstone_lab::ledger::{self, Trial};
 use inkstone_lab::lint::read_verdicts;
 use inkstone_lab::{backtest, export};
+use inkstone_market::MarketAxes;
 use inkstone_report::verdicts_json;
 use inkstone_store::Reader;
 use inkstone_tables::frames;
@@ -142,6 +145,11 @@ impl PipelineRun<'_> {
                 let market = needed(&self.market)?;
                 let factor = read_factor(&params.name, project, market)?;
                 let (outcome, report) = backtest::run(&factor, market, &config.backtest, self.ctx)?;
+                let documents = documents_by_date(&read_signals(&params.name, project)?);
+                let counted = |date, code| count_documents(&documents, date, code);
+                let mut names = backtest::names_frame(&factor, market, &config.backtest, counted, self.ctx)?;
+                frames::write_parquet(&project.backtest_names(&params.name), &mut names)?;
+                disk::write_json(&project.backtest_axes(&params.name), &MarketAxes::new(market))?;
                 let inputs = BTreeMap::from([
                     ("factor".to_owned(), disk::hash_file(&project.factor(&params.name))?),
                     ("prices".to_owned(), self.prices),

@@ -23,6 +23,10 @@ use inkstone_lab::factor::{self, Plan};
 /// Rows of documents and prices that ingest compares and writes again in a second, on a common machine.
 const ROWS_WRITTEN_AGAIN: f64 = 2_000_000.0;
 
+/// Bytes of a news item and of a row of prices, where none was read yet.
+const DOCUMENT_BYTES: u64 = 600;
+const PRICE_BYTES: u64 = 55;
+
 /// The reason for which a stage is due.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "why")]
@@ -71,6 +75,25 @@ pub struct Forecast {
 pub fn forecast(config: &Config, base: &Path, last: Stage, ctx: &Ctx) -> Result<Vec<Forecast>> {
     let run = PipelineRun::new(config, base, ctx)?;
     let due = ingest::due(&config.source, &config.ingest_params(), base, &run.project, ctx)?;
+    foreseen(config, last, due, run)
+}
+
+/// The stages of a whole first run on files that are not there yet, with so many documents and rows of prices.
+pub(super) fn forecast_of_rows(
+    config: &Config,
+    base: &Path,
+    documents: u64,
+    prices: u64,
+    ctx: &Ctx,
+) -> Result<Vec<Forecast>> {
+    let bytes_of =
+        [(Table::Documents.name(), documents * DOCUMENT_BYTES), (Table::Prices.name(), prices * PRICE_BYTES)];
+    let bytes = bytes_of.iter().map(|(_, bytes)| bytes).sum();
+    let due = Due { bytes, bytes_of: bytes_of.into(), ..Due::default() };
+    foreseen(config, Stage::Report, due, PipelineRun::new(config, base, ctx)?)
+}
+
+fn foreseen(config: &Config, last: Stage, due: Due, run: PipelineRun<'_>) -> Result<Vec<Forecast>> {
     let mut forecaster = Forecaster { config, last, due, run, stages: Vec::new(), documents: 0, cells: 0 };
     forecaster.look()?;
     Ok(forecaster.stages)
@@ -103,8 +126,8 @@ impl Forecaster<'_> {
     fn ingest(&mut self) -> Result<()> {
         // Without an earlier run, rows are guessed from the bytes: a news item and a row of prices are of some size.
         let guess = |table: Table, bytes: u64| self.due.bytes_of.get(table.name()).copied().unwrap_or_default() / bytes;
-        self.documents = self.due.rows_of(Table::Documents).unwrap_or_else(|| guess(Table::Documents, 600));
-        self.cells = self.due.rows_of(Table::Prices).unwrap_or_else(|| guess(Table::Prices, 55));
+        self.documents = self.due.rows_of(Table::Documents).unwrap_or_else(|| guess(Table::Documents, DOCUMENT_BYTES));
+        self.cells = self.due.rows_of(Table::Prices).unwrap_or_else(|| guess(Table::Prices, PRICE_BYTES));
         let known: u64 = self.due.bytes_known.values().sum();
         let all = self.documents + self.cells;
         let bytes: u64 = self.due.bytes_of.values().sum();
@@ -381,18 +404,29 @@ impl Forecaster<'_> {
             StageId::Link => 100_000.0,
             StageId::Structure => 4_000.0,
             StageId::Rewrite(_) => 0.5,
-            StageId::Extract(name) => match self.feature_of(name).map(|feature| feature.model) {
-                Some(Model::Lexicon) => 40_000.0,
-                Some(Model::Onnx) => 30.0,
-                Some(Model::Finetune) => 5.0,
-                Some(Model::TextCnn | Model::TextRnn) => 100.0,
-                _ => 3_000.0,
-            },
+            StageId::Extract(name) => {
+                self.feature_of(name).map_or(OTHER_MODELS, |feature| rows_a_second(feature.model))
+            }
             StageId::Factor(_) => 2_000_000.0,
             StageId::Backtest(_) | StageId::Events(_) => 800_000.0,
             StageId::Lint(_) => 800_000.0,
             StageId::Export => 1_500_000.0,
             StageId::Report(_) => 2_000_000.0,
         }
+    }
+}
+
+/// Documents a second of a model without a rate of its own.
+const OTHER_MODELS: f64 = 3_000.0;
+
+/// Documents that a model reads in a second on two cores of a common machine.
+pub(super) fn rows_a_second(model: Model) -> f64 {
+    match model {
+        Model::Lexicon => 40_000.0,
+        Model::Tfidf => 15_000.0,
+        Model::Onnx => 30.0,
+        Model::Finetune => 5.0,
+        Model::TextCnn | Model::TextRnn => 100.0,
+        _ => OTHER_MODELS,
     }
 }

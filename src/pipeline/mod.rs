@@ -5,6 +5,7 @@
 
 mod capsule;
 mod clocks;
+mod course;
 #[cfg(test)]
 mod demo_structure;
 mod document_table;
@@ -15,6 +16,7 @@ mod factors;
 mod feature_status;
 mod forecast;
 mod integrity;
+mod keys;
 mod lint_evidence;
 mod market;
 #[cfg(test)]
@@ -40,9 +42,13 @@ use anyhow::{Context, Error, Result};
 use crate::config::Config;
 pub use capsule::{Replayed, diff, replay};
 use clocks::known_at_ingestion;
+pub use course::expected_of_rows;
 pub use document_table::write_document_table;
 pub use drift::{Drifted, drift};
-pub use experiment::{ExperimentDocument, experiment_document, experiments, findings, grids, score_of};
+pub use experiment::{
+    ExperimentDocument, expected_experiments, experiment_document, experiments, findings, grids, planned_cells,
+    score_of,
+};
 pub use factors::history_files;
 pub use feature_status::{FeatureStatus, feature_statuses};
 pub use forecast::{Basis, DueReason, Forecast, forecast};
@@ -54,9 +60,7 @@ use inkstone_base::language::Message;
 use inkstone_base::{bail, ensure, message};
 use inkstone_corpus::link::{Linked, Taught};
 use inkstone_corpus::{clean, ingest, link, structure};
-use inkstone_features::extract::{
-    self, Feature, FeatureSets, InputFeature, Inputs, Model, RewrittenCorpus, in_order_of_inputs,
-};
+use inkstone_features::extract::{self, Feature, FeatureSets, Inputs, Model, RewrittenCorpus, in_order_of_inputs};
 use inkstone_features::models::file;
 use inkstone_features::plan::Plan;
 use inkstone_lab::backtest::Outcome;
@@ -64,8 +68,8 @@ use inkstone_lab::factor;
 use inkstone_market::LazyMarket;
 use inkstone_onnx::LibraryRefused;
 use inkstone_store::{Set, Store};
+use inkstone_tables::frames;
 use inkstone_tables::project::Project;
-use inkstone_text::TokenizerParams;
 pub use integrity::{check, repair};
 pub use market::market_of;
 use market::{linkable, market_with, securities};
@@ -88,14 +92,33 @@ const KNOWN_AT: &str = "the latest publication among the documents that entered 
 ///
 /// Paths in the configuration are relative to `base`.
 pub fn run(config: &Config, base: &Path, last: Stage, ctx: &Ctx) -> Result<Vec<Report>> {
+    run_around(config, base, last, ctx, || Ok(Vec::new()))
+}
+
+/// Runs the stages as [`run`] does, and `between` once factors are tested, before tables and pages are written: what it notes in the ledger
+/// is then in them.
+pub fn run_around(
+    config: &Config,
+    base: &Path,
+    last: Stage,
+    ctx: &Ctx,
+    between: impl FnOnce() -> Result<Vec<Report>>,
+) -> Result<Vec<Report>> {
     ensure!(
         !config.source.is_empty(),
         "没有 [[source]]：请在配置中写出要读取的文件",
         "there is no [[source]]: name the files to read in the configuration"
     );
     check_folders(config, base, last)?;
+    course::expect_stages(config, base, last, ctx);
     let mut run = PipelineRun::new(config, base, ctx)?;
-    run.run_until(last)?;
+    run.run_stages(Stage::Ingest, last.min(Stage::Lint))?;
+    let further = between()?;
+    if !further.is_empty() {
+        run.reports.extend(further);
+        run.state = State::read(&run.project)?;
+    }
+    run.run_stages(Stage::Export, last)?;
     Ok(run.reports)
 }
 
@@ -198,6 +221,11 @@ impl<'a> PipelineRun<'a> {
 
     /// Runs the stages up to and including `last`.
     fn run_until(&mut self, last: Stage) -> Result<()> {
+        self.run_stages(Stage::Ingest, last)
+    }
+
+    /// Runs the stages from `first` to `last`, both included; those before `first` have run.
+    fn run_stages(&mut self, first: Stage, last: Stage) -> Result<()> {
         type Work<'r> = fn(&mut PipelineRun<'r>) -> Result<()>;
         let corpus_stages: [(Stage, Work<'a>); 6] = [
             (Stage::Ingest, PipelineRun::ingest),
@@ -218,7 +246,7 @@ impl<'a> PipelineRun<'a> {
         // A project without factors is a corpus with features.
         let factor_stages = if self.config.factor.is_empty() { &[][..] } else { &factor_stages };
         let stages = corpus_stages.iter().chain(factor_stages);
-        stages.filter(|(stage, _)| *stage <= last).try_for_each(|(_, work)| work(self))
+        stages.filter(|(stage, _)| (first..=last).contains(stage)).try_for_each(|(_, work)| work(self))
     }
 
     /// Trading days of the price table, as ingest counted them.
@@ -268,7 +296,8 @@ impl<'a> PipelineRun<'a> {
             self.project.rejects().display()
         );
         self.corpus = self.clean_key();
-        let stage = self.plan(StageId::Clean, self.corpus, "docs");
+        let rows = documents.files()?.iter().map(|part| frames::rows_of_parquet(part)).sum::<Result<usize>>()?;
+        let stage = PlannedStage { total: Some(rows as u64), ..self.plan(StageId::Clean, self.corpus, "docs") };
         let work = || {
             let sources = known_at_ingestion(self.config);
             let mut report = clean::run(&documents, &clean, &self.config.clean, &sources, self.ctx)?;
@@ -462,108 +491,6 @@ impl<'a> PipelineRun<'a> {
         let (corpus, market, prices, rewritten) = (self.corpus, self.market.as_ref(), self.prices, &self.rewritten);
         let sets = Some(FeatureSets { store, ids: &self.sets });
         Inputs { corpus, market, prices, rewritten, sets, ..parts.inputs(self.config, self.base) }
-    }
-
-    /// Key of the cleaned corpus; `self.corpus` is the key of the ingested one.
-    fn clean_key(&self) -> Key {
-        Key::of_json(&(version::CLEAN, "clean", &self.config.clean, known_at_ingestion(self.config), self.corpus))
-    }
-
-    /// Key of the linked corpus; `self.corpus` is the key of the cleaned one.
-    fn link_key(&self) -> Result<Key> {
-        // Without a table of securities, texts are linked to the codes that have prices.
-        let names = match self.project.securities().exists() {
-            true => disk::hash_file(&self.project.securities())?,
-            false => self.price_codes,
-        };
-        Ok(Key::of_json(&(version::LINK, "link", &self.config.link, self.corpus, names)))
-    }
-
-    /// Key of the sentences of the linked corpus.
-    fn structure_key(&self, params: &structure::Params) -> Result<Key> {
-        let (config, base) = (self.config, self.base);
-        let decisions = params.decisions.as_ref().map(|file| hash_if_there(&base.join(file))).transpose()?;
-        let mut tokenizer = None;
-        if params.cuts_words() {
-            tokenizer = Some((inkstone_text::CODE_VERSION, &config.tokenizer, config.tokenizer.file_keys(base)?));
-        }
-        Ok(Key::of_json(&(version::STRUCTURE, "structure", params, self.corpus, decisions, tokenizer)))
-    }
-
-    /// Key of a feature of the linked corpus.
-    fn extract_key(&self, feature: &Feature) -> Result<Key> {
-        self.extract_key_among(feature, &self.config.feature, &self.config.tokenizer)
-    }
-
-    /// Key of a feature whose inputs are among these features, with this tokenizer.
-    fn extract_key_among(&self, feature: &Feature, features: &[Feature], tokenizer: &TokenizerParams) -> Result<Key> {
-        let learns = feature.learns().then_some((self.prices, &self.config.market));
-        Ok(Key::of_json(&(
-            version::EXTRACT,
-            "extract",
-            feature.identity(),
-            self.input_keys(feature, features, tokenizer)?,
-            tokenizer,
-            self.corpus_of(feature)?,
-            feature.needs().sentences.then_some(self.structure),
-            learns,
-            self.files_named_in(feature, features, tokenizer)?,
-            self.ctx.seed(),
-        )))
-    }
-
-    /// Keys of the features that a feature learns on and of those that its condition reads, each with the column, and whether it learns on words;
-    /// none for words alone.
-    fn input_keys(
-        &self,
-        feature: &Feature,
-        features: &[Feature],
-        tokenizer: &TokenizerParams,
-    ) -> Result<Option<(bool, Vec<(Key, Option<String>)>)>> {
-        if feature.needed_features().next().is_none() {
-            return Ok(None);
-        }
-        // A circle has no keys.
-        in_order_of_inputs(features)?;
-        let key = |input: InputFeature<'_>| {
-            let read = features.iter().find(|other| other.name == input.feature);
-            let read = read.with_context(|| message!("没有特征 {:?}", "there is no feature {:?}", input.feature))?;
-            Ok((self.extract_key_among(read, features, tokenizer)?, input.column.map(str::to_owned)))
-        };
-        let keys = feature.needed_features().map(key).collect::<Result<_>>()?;
-        Ok(Some((feature.learns_on_words(), keys)))
-    }
-
-    /// Keys of what a feature reads beside the corpus: dictionaries, word lists, models, the one of `features` that trains its word vectors.
-    fn files_named_in(&self, feature: &Feature, features: &[Feature], tokenizer: &TokenizerParams) -> Result<Vec<Key>> {
-        let mut keys = tokenizer.file_keys(self.base)?;
-        for file in feature.lexicon.files() {
-            keys.push(disk::hash_file(&self.base.join(file))?);
-        }
-        if feature.model == Model::Onnx {
-            keys.push(feature.onnx.files_key(self.base)?);
-        }
-        if feature.model == Model::Finetune {
-            keys.push(
-                feature
-                    .finetune
-                    .files_key(self.base)
-                    .with_context(|| message!("特征 {:?}", "feature {:?}", feature.name))?,
-            );
-        }
-        if feature.model == Model::File {
-            let files = feature.file.files_key(self.base);
-            keys.push(files.with_context(|| message!("特征 {:?}", "feature {:?}", feature.name))?);
-        }
-        // The cells of an experiment list their inputs alone: their word vectors are those of a configured feature.
-        let is_listed = features.iter().any(|other| other.name == feature.embeddings.feature);
-        let features = if is_listed { features } else { &self.config.feature };
-        let embeddings = feature.embeddings.key(features, self.base);
-        let embeddings = embeddings.with_context(|| message!("特征 {:?}", "feature {:?}", feature.name))?;
-        if !embeddings.is_null() {
-            keys.push(Key::of_json(&embeddings));
-        }
-        Ok(keys)
     }
 }
 

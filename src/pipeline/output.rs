@@ -64,7 +64,10 @@ impl Output {
             StageId::Factor(name) => {
                 OutputFiles::Named(vec![named(project.signals(name)), named(project.factor(name))])
             }
-            StageId::Backtest(name) => OutputFiles::Named(vec![named(project.backtest(name))]),
+            StageId::Backtest(name) => {
+                let files = [project.backtest(name), project.backtest_names(name), project.backtest_axes(name)];
+                OutputFiles::Named(files.map(named).into())
+            }
             StageId::Events(name) => OutputFiles::Named(vec![named(project.events(name))]),
             StageId::Lint(name) => OutputFiles::Named(vec![named(project.lint(name))]),
             StageId::Export => return Output { root: base.join(&config.project.exports), files: OutputFiles::Export },

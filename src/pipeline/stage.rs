@@ -64,6 +64,19 @@ impl StageId {
     pub fn is_of(&self, report: &Report) -> bool {
         report.stage == self.to_string()
     }
+
+    /// True if the units of the stage are the rows or documents that it reads.
+    pub(super) fn reads_rows(&self) -> bool {
+        matches!(
+            self,
+            StageId::Ingest
+                | StageId::Clean
+                | StageId::Link
+                | StageId::Structure
+                | StageId::Rewrite(_)
+                | StageId::Extract(_)
+        )
+    }
 }
 
 impl fmt::Display for StageId {

@@ -9,9 +9,9 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result};
 use chrono::NaiveDate;
-use rayon::prelude::*;
 
 use super::factor_builder::read_factor;
+use super::market::{lazy_market, market_with};
 use super::results::read_signals;
 use super::stage::StageId;
 use super::state::State;
@@ -19,18 +19,16 @@ use super::{CorpusParts, project, securities};
 use crate::config::Config;
 use inkstone_base::code::Code;
 use inkstone_base::data::Kind;
+use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_base::language::Message;
-use inkstone_base::stats::mean;
 use inkstone_base::{bail, ensure, message};
 use inkstone_corpus::clean::clean_of_part;
 use inkstone_corpus::link::{codes_of, links_of_part};
 use inkstone_features::extract::{self, ExplainedText, FeatureSets, Gate, Inputs, KeptRow, explain};
-use inkstone_lab::backtest;
-use inkstone_lab::factor::{
-    Aggregate, Factor, Plan, Signal, TracedCell, TracedDate, TracedDay, TracedDocument, TracedName,
-};
-use inkstone_market::{LazyMarket, Market, Security, Tradability};
+use inkstone_lab::backtest::{self, NamesTable};
+use inkstone_lab::factor::{Aggregate, Plan, Signal, TracedCell, TracedDate, TracedDay, TracedDocument, TracedName};
+use inkstone_market::{DaysAndNames, MarketAxes, Security};
 use inkstone_store::Reader;
 use inkstone_tables::corpus::{Parts, texts_of, times_of};
 use inkstone_tables::frames;
@@ -42,16 +40,23 @@ pub struct Tracer {
     base: PathBuf,
     project: Project,
     read: Mutex<Option<Arc<TracedFactor>>>,
+    /// The names of dates that were read last.
+    names: Mutex<Option<([FileTime; 3], Arc<NamesOfDates>)>>,
+}
+
+/// The names of all dates of a factor, and the days and codes of its market.
+struct NamesOfDates {
+    table: NamesTable,
+    axes: MarketAxes,
 }
 
 /// The tables of a project that one factor needs.
 struct TracedFactor {
     file_times: Vec<FileTime>,
-    factor: Factor,
+    name: String,
+    names: Arc<NamesOfDates>,
     plan: Plan,
     signals: Vec<Signal>,
-    market: Arc<Market>,
-    tradability: Tradability,
     securities: Vec<Security>,
     /// Number of the first document of each part, and of all documents.
     starts: Vec<u32>,
@@ -64,31 +69,41 @@ impl Tracer {
     /// Looks behind the factors of a configuration, whose paths are relative to `base`.
     pub fn new(config: &Config, base: &Path) -> Tracer {
         let project = project(config, base);
-        Tracer { config: config.clone(), base: base.to_owned(), project, read: Mutex::default() }
+        Tracer {
+            config: config.clone(),
+            base: base.to_owned(),
+            project,
+            read: Mutex::default(),
+            names: Mutex::default(),
+        }
     }
 
     /// The dates on which a factor has values.
-    pub fn dates(&self, factor: &str) -> Result<Vec<NaiveDate>> {
-        let opened = self.open(factor)?;
-        let dates = opened.market.dates();
-        Ok((0..dates.len()).filter(|t| opened.has_values(*t)).map(|t| dates[t]).collect())
+    pub fn dates(&self, factor: &str, ctx: &Ctx) -> Result<Vec<NaiveDate>> {
+        Ok(self.names_of_dates(factor, ctx)?.table.dates().to_vec())
+    }
+
+    /// Reads what names and documents of a factor need, so that they are found at once when they are asked for.
+    pub fn prepare(&self, factor: &str, ctx: &Ctx) -> Result<()> {
+        self.open(factor, ctx).map(drop)
     }
 
     /// The securities for which a factor has a value on a date, the highest value first. If `quantile` is given (1 is the lowest), only
     /// those in it.
     pub fn names(&self, factor: &str, date: NaiveDate, quantile: Option<u16>, ctx: &Ctx) -> Result<TracedDate> {
-        let opened = self.open(factor)?;
-        let TracedFactor { market, factor: values, plan, .. } = &*opened;
         let params = &self.config.backtest;
         if let Some(quantile) = quantile {
             in_range(quantile, params)?;
         }
-        let t = opened.date(date)?;
+        let opened = self.open(factor, ctx)?;
+        let table = &opened.names.table;
+        let found = table.on(date)?.with_context(|| has_no_value(factor, table.dates(), date))?;
         ctx.check()?;
-        let found = backtest::names_on(values, market, &opened.tradability, params, t)?;
+        let (market, plan) = (&opened.names.axes, &opened.plan);
+        let t = opened.date(date)?;
         let mut names: Vec<(TracedName, Option<u32>)> = Vec::new();
-        for name in &found.names {
-            let code = name.code;
+        for name in found.names {
+            let code = opened.code(&name.code)?;
             let traced = plan.trace(&opened.signals_of(code), market, t, code);
             let shares: Vec<_> = traced.iter().filter(|r| !r.control).flat_map(|r| &r.shares).collect();
             let documents: BTreeMap<u32, bool> = shares.iter().map(|share| (share.document, share.first)).collect();
@@ -97,15 +112,15 @@ impl Tracer {
             let row = TracedName {
                 code: market.codes()[code].to_string(),
                 name: self.name_of(&opened, code, date),
-                value: values.values.at(t, code),
-                raw: values.raw.at(t, code),
+                value: name.value,
+                raw: name.raw,
                 rank: 0,
                 quantile: name.quantile,
                 documents: documents.len(),
                 first_mentions: documents.values().filter(|first| **first).count(),
-                known_at: values.known_at(t, code),
-                returns: name.returns.clone(),
-                blocked: name.blocked.map(str::to_owned),
+                known_at: name.known_at,
+                returns: name.returns,
+                blocked: name.blocked,
                 title: String::new(),
             };
             names.push((row, largest.or(shares.last()).map(|share| share.document)));
@@ -130,51 +145,21 @@ impl Tracer {
             delay: params.delay_days(),
             horizons: params.horizons.clone(),
             quantiles: params.quantiles,
-            without_quantiles: found.left_out.map(str::to_owned),
+            without_quantiles: found.left_out,
             names: names.into_iter().map(titled).collect(),
         })
     }
 
     /// The dates on which one quantile (from 1, the lowest) of a factor has names, ascending, with what these have in common.
     pub fn days(&self, factor: &str, quantile: u16, ctx: &Ctx) -> Result<Vec<TracedDay>> {
-        let params = &self.config.backtest;
-        in_range(quantile, params)?;
-        let opened = self.open(factor)?;
-        let TracedFactor { market, factor: values, tradability, .. } = &*opened;
-        let mut documents: Vec<(u32, u32, u32)> =
-            opened.signals.iter().map(|signal| (signal.date, signal.code, signal.document)).collect();
-        documents.sort_unstable();
-        documents.dedup();
-        let count_documents = |t: usize, code: usize| {
-            let begin = documents.partition_point(|(date, code_of, _)| (*date as usize, *code_of as usize) < (t, code));
-            let same = |(date, code_of, _): &&(u32, u32, u32)| (*date as usize, *code_of as usize) == (t, code);
-            documents[begin..].iter().take_while(same).count()
-        };
-        let dates = backtest::Dates::new(values, market, tradability, params)?;
-        let day = |t: usize| -> Result<Option<TracedDay>> {
-            ctx.check()?;
-            let found = dates.on(t);
-            let names: Vec<_> = found.names.iter().filter(|name| name.quantile == quantile).collect();
-            let returns = |h: usize| names.iter().map(move |name| name.returns[h]).filter(|earned| !earned.is_nan());
-            let horizons = 0..params.horizons.len();
-            Ok((!names.is_empty()).then(|| TracedDay {
-                date: market.dates()[t],
-                names: names.len(),
-                value: mean(names.iter().map(|name| values.values.at(t, name.code))),
-                returns: horizons.clone().map(|h| mean(returns(h))).collect(),
-                hits: horizons.map(|h| mean(returns(h).map(|earned| f64::from(u8::from(earned > 0.0))))).collect(),
-                documents: names.iter().map(|name| count_documents(t, name.code)).sum(),
-            }))
-        };
-        let days: Vec<Option<TracedDay>> =
-            ctx.install(|| (0..market.dates().len()).into_par_iter().map(day).collect::<Result<_>>())?;
-        Ok(days.into_iter().flatten().collect())
+        in_range(quantile, &self.config.backtest)?;
+        self.names_of_dates(factor, ctx)?.table.days(quantile, ctx)
     }
 
     /// The readings behind the value of a name on a date, with their documents.
     pub fn documents(&self, factor: &str, date: NaiveDate, code: &str, ctx: &Ctx) -> Result<Vec<TracedCell>> {
-        let opened = self.open(factor)?;
-        let TracedFactor { market, plan, .. } = &*opened;
+        let opened = self.open(factor, ctx)?;
+        let (market, plan) = (&opened.names.axes, &opened.plan);
         let (t, i) = (opened.date(date)?, opened.code(code)?);
         let traced = plan.trace(&opened.signals_of(i), market, t, i);
         let wanted: BTreeSet<u32> = traced.iter().flat_map(|r| &r.shares).map(|share| share.document).collect();
@@ -223,7 +208,7 @@ impl Tracer {
     /// The values of a document by the features that a reading (from 1) of a factor is made of, taken apart: one for each column,
     /// and after those of a model that learns on other features one for each of these.
     pub fn sentences(&self, factor: &str, reading: usize, document: u32, ctx: &Ctx) -> Result<Vec<ExplainedText>> {
-        let opened = self.open(factor)?;
+        let opened = self.open(factor, ctx)?;
         let place = opened.place(document)?;
         let columns = opened.plan.columns_of(reading.wrapping_sub(1));
         let parts = CorpusParts::new(&self.config, &self.base, &self.project);
@@ -234,8 +219,8 @@ impl Tracer {
         };
         let ids = self.config.feature.iter().filter_map(made).collect();
         let sets = store.as_ref().map(|store| FeatureSets { store, ids: &ids });
-        let market = LazyMarket::given(opened.market.clone());
-        let inputs = Inputs { market: Some(&market), sets, ..parts.inputs(&self.config, &self.base) };
+        let market = lazy_market(&self.project);
+        let inputs = Inputs { market: market.as_ref(), sets, ..parts.inputs(&self.config, &self.base) };
         let columns: Vec<_> = columns
             .into_iter()
             .map(|(name, column)| Ok((self.config.find_feature(name)?, column, self.kept(name, place))))
@@ -299,8 +284,8 @@ impl Tracer {
         if params.within.is_none() && params.only.is_empty() {
             return Ok(None);
         }
-        let opened = self.open(factor)?;
-        let code = &opened.market.codes()[opened.code(code)?];
+        let opened = self.open(factor, ctx)?;
+        let code = &opened.names.axes.codes()[opened.code(code)?];
         let (clean, links) = (self.project.clean(), self.project.links());
         for part in 0..clean.files()?.len() {
             ctx.check()?;
@@ -318,7 +303,7 @@ impl Tracer {
 
     /// The name of a security on a day; if the table has none for it, the first name of the security.
     fn name_of(&self, opened: &TracedFactor, code: usize, day: NaiveDate) -> String {
-        let code = &opened.market.codes()[code];
+        let code = &opened.names.axes.codes()[code];
         let mut rows = opened.securities.iter().filter(|row| row.code == *code);
         rows.clone()
             .find(|row| row.holds_on(day))
@@ -372,38 +357,99 @@ impl Tracer {
         Ok(found)
     }
 
-    /// The tables of a factor, read anew if a file has changed.
-    fn open(&self, name: &str) -> Result<Arc<TracedFactor>> {
-        let params = self.config.find_factor(name)?;
+    /// The names of all dates, as the last backtest left them, or of a factor that is not tested yet; read anew if a file has changed.
+    fn names_of_dates(&self, name: &str, ctx: &Ctx) -> Result<Arc<NamesOfDates>> {
+        self.config.find_factor(name)?;
         let project = &self.project;
-        let files = [project.prices(), project.securities(), project.factor(name), project.signals(name)];
-        let file_times: Vec<FileTime> = files.into_iter().chain(project.clean().files()?).map(file_time).collect();
-        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(opened) =
-            read.as_ref().filter(|opened| opened.file_times == file_times && opened.factor.name == name)
-        {
-            return Ok(opened.clone());
-        }
-        *read = None;
+        let (names, axes) = (project.backtest_names(name), project.backtest_axes(name));
         ensure!(
             project.factor(name).exists() && project.signals(name).exists(),
             "因子 {name:?} 尚未计算，或由不保存信号的版本计算：请运行 inkstone factor",
             "factor {name:?} is not built yet, or was built by a version that kept no signals: run inkstone factor"
         );
-        let securities = securities(project)?;
-        let market = Arc::new(super::market_with(project, &securities)?);
+        let file_times = [names.clone(), axes.clone(), project.factor(name)].map(file_time);
+        let mut kept = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, kept)) = kept.as_ref().filter(|(before, _)| *before == file_times) {
+            return Ok(kept.clone());
+        }
+        *kept = None;
+        let horizons = &self.config.backtest.horizons;
+        let table = if names.exists() && axes.exists() { NamesTable::open(&names, horizons)? } else { None };
+        let read = Arc::new(match table {
+            Some(table) => NamesOfDates { table, axes: disk::read_json(&axes)? },
+            None => self.untested(name, ctx)?,
+        });
+        *kept = Some((file_times, read.clone()));
+        Ok(read)
+    }
+
+    /// The names of all dates of a factor that was built and not tested with the settings of now.
+    fn untested(&self, name: &str, ctx: &Ctx) -> Result<NamesOfDates> {
+        let market = market_with(&self.project, &securities(&self.project)?)?;
+        let factor = read_factor(name, &self.project, &market)?;
+        let documents = documents_by_date(&read_signals(name, &self.project)?);
+        let params = &self.config.backtest;
+        let counted = |date, code| count_documents(&documents, date, code);
+        let frame = backtest::names_frame(&factor, &market, params, counted, ctx)?;
+        Ok(NamesOfDates { table: NamesTable::of_frame(frame, &params.horizons)?, axes: MarketAxes::new(&market) })
+    }
+
+    /// The tables of a factor, read anew if a file has changed.
+    fn open(&self, name: &str, ctx: &Ctx) -> Result<Arc<TracedFactor>> {
+        let params = self.config.find_factor(name)?;
+        let names = self.names_of_dates(name, ctx)?;
+        let project = &self.project;
+        let files = [project.securities(), project.signals(name)];
+        let file_times: Vec<FileTime> = files.into_iter().chain(project.clean().files()?).map(file_time).collect();
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |opened: &&Arc<TracedFactor>| {
+            opened.file_times == file_times && opened.name == name && Arc::ptr_eq(&opened.names, &names)
+        };
+        if let Some(opened) = read.as_ref().filter(same) {
+            return Ok(opened.clone());
+        }
+        *read = None;
         let opened = Arc::new(TracedFactor {
-            factor: read_factor(name, project, &market)?,
+            name: name.to_owned(),
+            names,
             plan: Plan::new(params)?,
             signals: by_code(read_signals(name, project)?),
-            tradability: self.config.backtest.tradability(&market)?,
-            market,
-            securities,
+            securities: securities(project)?,
             starts: starts(&project.clean())?,
             file_times,
         });
         *read = Some(opened.clone());
         Ok(opened)
+    }
+}
+
+/// The documents behind signals, by the number of their date and of their code, each once.
+pub(super) fn documents_by_date(signals: &[Signal]) -> Vec<(u32, u32, u32)> {
+    let mut documents: Vec<(u32, u32, u32)> =
+        signals.iter().map(|signal| (signal.date, signal.code, signal.document)).collect();
+    documents.sort_unstable();
+    documents.dedup();
+    documents
+}
+
+/// Documents of a date about a code among those of [`documents_by_date`].
+pub(super) fn count_documents(documents: &[(u32, u32, u32)], date: usize, code: usize) -> u32 {
+    let begin = documents.partition_point(|(day, code_of, _)| (*day as usize, *code_of as usize) < (date, code));
+    let same = |(day, code_of, _): &&(u32, u32, u32)| (*day as usize, *code_of as usize) == (date, code);
+    documents[begin..].iter().take_while(same).count() as u32
+}
+
+/// Says that a factor has no value on a date, and on which it has some.
+fn has_no_value(factor: &str, with_values: &[NaiveDate], date: NaiveDate) -> Message {
+    match (with_values.first(), with_values.last()) {
+        (Some(first), Some(last)) => {
+            let before = with_values.iter().rev().find(|day| **day <= date).unwrap_or(first);
+            message!(
+                "因子 {factor:?} 在 {date} 没有值；它的值从 {first} 到 {last}，之前最近的在 {before}",
+                "factor {factor:?} has no value on {date}; it has some from {first} to {last}, the nearest before on {before}"
+            )
+        }
+        _ => message!("因子 {factor:?} 在任何日期都没有值", "factor {factor:?} has no value on any date"),
     }
 }
 
@@ -419,38 +465,17 @@ fn in_range(quantile: u16, params: &backtest::Params) -> Result<()> {
 }
 
 impl TracedFactor {
-    /// True if the factor has a value on the date of this number.
-    fn has_values(&self, t: usize) -> bool {
-        self.factor.values.row(t).iter().any(|value| !value.is_nan())
-    }
-
     /// The number of a date on which the factor has values.
     fn date(&self, date: NaiveDate) -> Result<usize> {
-        let dates = self.market.dates();
-        let t = self.market.calendar().index_of(date);
-        t.filter(|t| self.has_values(*t)).with_context(|| {
-            let with_values: Vec<usize> = (0..dates.len()).filter(|t| self.has_values(*t)).collect();
-            match (with_values.first(), with_values.last()) {
-                (Some(&first), Some(&last)) => {
-                    let before = with_values.iter().rev().find(|t| dates[**t] <= date).unwrap_or(&first);
-                    message!(
-                        "因子 {:?} 在 {date} 没有值；它的值从 {} 到 {}，之前最近的在 {}",
-                        "factor {:?} has no value on {date}; it has some from {} to {}, the nearest before on {}",
-                        self.factor.name,
-                        dates[first],
-                        dates[last],
-                        dates[*before]
-                    )
-                }
-                _ => message!("因子 {:?} 在任何日期都没有值", "factor {:?} has no value on any date", self.factor.name),
-            }
-        })
+        let dates = self.names.table.dates();
+        let t = self.names.axes.index_of_date(date).filter(|_| dates.binary_search(&date).is_ok());
+        t.with_context(|| has_no_value(&self.name, dates, date))
     }
 
     /// The number of a code, however it is written.
     fn code(&self, code: &str) -> Result<usize> {
-        let found = self.market.index_of(code);
-        let found = found.or_else(|| self.market.index_of(Code::parse(code)?.as_str()));
+        let found = self.names.axes.index_of(code);
+        let found = found.or_else(|| self.names.axes.index_of(Code::parse(code)?.as_str()));
         found.with_context(|| message!("{code} 不在行情表中", "{code} is not in the price table"))
     }
 

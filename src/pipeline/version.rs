@@ -14,7 +14,7 @@ pub(super) const STRUCTURE: u32 = 3;
 /// Versions of the stage, of cutting text and of the tone of lexicons.
 pub(super) const EXTRACT: (u32, &str, u32) = (extract::VERSION, CODE_VERSION, TONE_VERSION);
 pub(super) const FACTOR: u32 = 5;
-pub(super) const BACKTEST: u32 = 5;
+pub(super) const BACKTEST: u32 = 6;
 pub(super) const EVENTS: u32 = 5;
 pub(super) const LINT: u32 = 7;
 pub(super) const EXPORT: u32 = 3;

@@ -17,7 +17,7 @@ use crate::{Ran, assert_same_files, assert_says, computed, files_below, results,
 const VERDICTS: &str = "lint/tone.json";
 
 /// One of each kind of artefact below the project's folder.
-const ARTEFACTS: [&str; 12] = [
+const ARTEFACTS: [&str; 14] = [
     "documents/part-00001.parquet",
     "clean/part-00000.parquet",
     "links/part-00001.parquet",
@@ -27,6 +27,8 @@ const ARTEFACTS: [&str; 12] = [
     "prices.parquet",
     "securities.parquet",
     "backtests/tone.json",
+    "backtests/tone.names.parquet",
+    "backtests/tone.axes.json",
     "events/tone.json",
     VERDICTS,
     "rejects.jsonl",
@@ -133,10 +135,10 @@ fn nothing_is_served_of_a_damaged_file() {
     let trace = || run(desk.folder(), &["trace", "tone", "--date", "2024-03-08", "--code", "600101.SH"]);
     trace().finished();
     for path in [
-        "prices.parquet",
         "securities.parquet",
-        "factors/tone.parquet",
         "factors/tone.signals.parquet",
+        "backtests/tone.names.parquet",
+        "backtests/tone.axes.json",
         "clean/part-00000.parquet",
     ] {
         let named = format!(".inkstone/{path}");

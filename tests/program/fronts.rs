@@ -264,6 +264,10 @@ fn without_a_project_a_terminal_shows_how_to_begin() {
         keys.press("/news\r");
         keys.see("接受");
         keys.press("s");
+        keys.see("选择日线价格表");
+        keys.press("n");
+        keys.see("选择证券表");
+        keys.press("n");
         keys.see("还没有语料");
     });
     assert_eq!(code, Some(0), "{drawn}");

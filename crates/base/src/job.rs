@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use crate::data::Report;
+use crate::expected::{Course, ExpectedStage, RunShare};
 use crate::language::Word;
 use crate::{error, message};
 
@@ -135,6 +136,7 @@ impl Clock {
 pub struct Progress {
     stages: Arc<Mutex<Vec<JobStage>>>,
     clock: Arc<Mutex<Clock>>,
+    course: Arc<Mutex<Course>>,
 }
 
 impl Progress {
@@ -156,6 +158,16 @@ impl Progress {
     /// Time at work since the context was made: pauses are left out.
     pub fn worked(&self) -> Duration {
         self.clock().worked()
+    }
+
+    /// The share of the run that is done; none where its stages are not known beforehand ([`Ctx::expect`]).
+    pub fn share(&self) -> Option<RunShare> {
+        let (stages, worked) = (self.stages(), self.worked());
+        self.course().share(&stages, worked)
+    }
+
+    fn course(&self) -> MutexGuard<'_, Course> {
+        self.course.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<JobStage>> {
@@ -278,6 +290,17 @@ impl Ctx {
         }
         self.progress.begin(name, unit, None);
         self.progress.end(name, state);
+    }
+
+    /// Expects these stages from now on; they share what is left of the run.
+    pub fn expect(&self, stages: Vec<ExpectedStage>) {
+        let (begun, worked) = (self.progress.stages(), self.progress.worked());
+        self.progress.course().expect(stages, &begun, worked);
+    }
+
+    /// Expects these stages behind those of the next call of [`Ctx::expect`].
+    pub fn expect_later(&self, stages: Vec<ExpectedStage>) {
+        self.progress.course().expect_later(stages);
     }
 
     /// Counts `n` more units done; fails when the run was cancelled.

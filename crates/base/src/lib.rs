@@ -41,6 +41,7 @@ pub mod code;
 pub mod data;
 pub mod disk;
 pub mod encoding;
+pub mod expected;
 pub mod figures;
 pub mod job;
 pub mod language;

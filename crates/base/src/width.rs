@@ -26,17 +26,60 @@ impl Glyph<'_> {
         self.text.is_empty()
     }
 
-    /// True for a closing mark, with which no line of Chinese may begin.
+    /// True for a closing mark, with which no line may begin.
     fn closes(&self) -> bool {
         matches!(
             &*self.text,
-            "，" | "。" | "、" | "；" | "：" | "？" | "！" | "）" | "》" | "」" | "』" | "】" | "”" | "’"
+            "，" | "。"
+                | "、"
+                | "；"
+                | "："
+                | "？"
+                | "！"
+                | "）"
+                | "》"
+                | "〉"
+                | "」"
+                | "』"
+                | "】"
+                | "”"
+                | "’"
+                | "…"
+                | "—"
+                | ","
+                | ";"
+                | "!"
+                | "?"
+                | ")"
+                | "]"
+                | "}"
         )
+    }
+
+    /// True for an opening mark, with which no line may end.
+    fn opens(&self) -> bool {
+        matches!(&*self.text, "（" | "《" | "〈" | "「" | "『" | "【" | "“" | "‘" | "(" | "[" | "{")
     }
 
     /// True for a character of a Latin word or number, which is not broken between two lines.
     fn joins(&self) -> bool {
         self.text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'%')) && !self.breaks()
+    }
+
+    /// True for a sign that belongs to the word or number behind it, as in `+0.25` and `tfidf:64`.
+    fn leads(&self) -> bool {
+        matches!(&*self.text, "+" | "-" | "−" | "±" | ":" | "@" | "=" | "/" | "#" | "¥" | "$" | "<" | ">")
+    }
+
+    /// True for a sign that belongs to the word before it, as in `tfidf:64` and `TF-IDF`.
+    fn follows(&self) -> bool {
+        matches!(&*self.text, ":" | "@" | "=" | "/" | "-")
+    }
+
+    /// True if a line may end with this glyph and the next one begin with `next`.
+    fn parts_from(&self, next: &Glyph<'_>) -> bool {
+        let word = (self.joins() && (next.joins() || next.follows())) || (self.leads() && next.joins());
+        !(next.closes() || self.opens() || word)
     }
 }
 
@@ -143,27 +186,20 @@ pub fn width(text: &str) -> usize {
 
 /// Lines of glyph numbers, half-open; a line is at most `width` cells unless one glyph alone is wider.
 ///
-/// Chinese breaks anywhere but before a closing mark; a Latin word or a number moves to the next line as a whole when
-/// it fits there.
+/// Chinese breaks anywhere but before a closing mark and behind an opening one; a Latin word or a number with its sign moves to the next
+/// line as a whole when it fits there.
 pub fn wrap(glyphs: &[Glyph<'_>], width: usize) -> Vec<std::ops::Range<usize>> {
     let mut lines = Vec::new();
-    let (mut start, mut used, mut word) = (0, 0, 0);
+    let (mut start, mut used) = (0, 0);
     for (i, glyph) in glyphs.iter().enumerate() {
         if glyph.breaks() {
             lines.push(start..i);
-            (start, used, word) = (i + 1, 0, i + 1);
+            (start, used) = (i + 1, 0);
             continue;
         }
-        if !glyph.joins() {
-            word = i + 1;
-        }
         if used + glyph.width > width && i > start {
-            let from = match glyph {
-                g if g.joins() && word > start => word,
-                // The character before a closing mark goes with it.
-                g if g.closes() && i > start + 1 => i - 1,
-                _ => i,
-            };
+            let last = (start + 1..=i).rev().find(|at| glyphs[at - 1].parts_from(&glyphs[*at]));
+            let from = last.unwrap_or(i);
             lines.push(start..from);
             start = from;
             used = glyphs[from..i].iter().map(|g| g.width).sum();
@@ -230,6 +266,12 @@ mod tests {
         assert_eq!(lines("增长120.5%，超预期", 8), ["增长", "120.5%，", "超预期"]);
         assert_eq!(lines("abcdefghij", 4), ["abcd", "efgh", "ij"]);
         assert_eq!(lines("公司发布。公告", 8), ["公司发", "布。公告"]);
+        assert_eq!(lines("公司发布（公告", 10), ["公司发布", "（公告"]);
+        assert_eq!(lines("他说好。”公告", 8), ["他说", "好。”公", "告"]);
+        assert_eq!(lines("差别 +0.2489 显著", 10), ["差别 ", "+0.2489 显", "著"]);
+        assert_eq!(lines("用 tfidf:64 和", 9), ["用 ", "tfidf:64 ", "和"]);
+        assert_eq!(lines("区间[0.0024, 1]", 8), ["区间", "[0.0024,", " 1]"]);
+        assert_eq!(lines("添加 TF-IDF", 8), ["添加 ", "TF-IDF"]);
         assert_eq!(lines("一\n\n二", 4), ["一", "", "二"]);
         assert_eq!(lines("", 4), [""]);
     }

@@ -15,6 +15,7 @@
 //! Not for: reading files of vendors (that is `inkstone-corpus`).
 
 mod adjustment;
+mod axes;
 mod board;
 mod calendar;
 mod lazy;
@@ -25,6 +26,7 @@ pub mod table;
 mod tradability;
 
 pub use adjustment::{Adjustment, AdjustmentScan, Bar, Fall, Seam};
+pub use axes::{DaysAndNames, MarketAxes};
 pub use board::Board;
 pub use calendar::{AUCTION, CLOSE, Calendar, Cutoff, OPEN, OffCalendar};
 pub use lazy::LazyMarket;

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use anyhow::{Context, Result};
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::fontdb::{Database, ID, Source, Style};
-use resvg::usvg::{FontResolver, Group, Node, Options, Tree};
+use resvg::usvg::{FontFamily, FontResolver, Group, Node, Options, Tree};
 
 use inkstone_base::language::{Message, Word};
 use inkstone_base::{bail, message};
@@ -41,11 +41,26 @@ const CHINESE: [&str; 18] = [
 const LATIN: [&str; 7] =
     ["Noto Sans", "DejaVu Sans", "Liberation Sans", "Arial", "Helvetica Neue", "Segoe UI", "Helvetica"];
 
+/// Families of letters of one width, for pictures of the screen.
+const MONOSPACED: [&str; 9] = [
+    "Sarasa Mono SC",
+    "Noto Sans Mono CJK SC",
+    "DejaVu Sans Mono",
+    "Noto Sans Mono",
+    "Liberation Mono",
+    "Menlo",
+    "Consolas",
+    "Ubuntu Mono",
+    "Courier New",
+];
+
 /// The fonts that charts are drawn with, read into memory: a font that is read from its file is read anew for each character.
 struct Fonts {
     database: Arc<Database>,
     /// Fonts to be tried, in this order.
     order: Vec<ID>,
+    /// The font of texts that ask for letters of one width; none where the machine has none.
+    monospaced: Option<ID>,
 }
 
 /// A bitmap of a chart in PNG; `scale` 2.0 gives two pixels for one of the chart. Fails where no font of the machine has a Chinese
@@ -63,9 +78,12 @@ fn drawn(svg: &str, scale: f32, fonts: &Fonts) -> Result<Vec<u8>> {
     let Some(&first) = fonts.order.first() else {
         bail!(without_fonts(&Word("本机没有任何字体", "this machine has no font at all").into()))
     };
-    let order = fonts.order.clone();
+    let (order, monospaced) = (fonts.order.clone(), fonts.monospaced);
     let resolver = FontResolver {
-        select_font: Box::new(move |_, _| Some(first)),
+        select_font: Box::new(move |font, _| {
+            let wants_monospaced = font.families().contains(&FontFamily::Monospace);
+            monospaced.filter(|_| wants_monospaced).or(Some(first))
+        }),
         select_fallback: Box::new(move |_, used, _| order.iter().find(|id| !used.contains(id)).copied()),
     };
     let options = Options { fontdb: fonts.database.clone(), font_resolver: resolver, ..Options::default() };
@@ -144,7 +162,7 @@ fn read_machine_fonts() -> Fonts {
 
 /// The first family of either list that is there; where none is known by name, whatever has a Chinese character.
 fn chosen(faces: &[Face]) -> Fonts {
-    let mut fonts = Fonts { database: Arc::new(Database::new()), order: Vec::new() };
+    let mut fonts = Fonts { database: Arc::new(Database::new()), order: Vec::new(), monospaced: None };
     let named = |names: &[&str]| {
         let face = |name: &&str| faces.iter().find(|face| face.families.iter().any(|family| family == name));
         names.iter().find_map(face)
@@ -164,7 +182,7 @@ fn chosen(faces: &[Face]) -> Fonts {
             };
             others.sort_by_key(|face| Reverse(says(face)));
             for face in others {
-                let mut alone = Fonts { database: Arc::new(Database::new()), order: Vec::new() };
+                let mut alone = Fonts { database: Arc::new(Database::new()), order: Vec::new(), monospaced: None };
                 add(&mut alone, face);
                 if drawn(PROBE, 1.0, &alone).is_ok() {
                     fonts = alone;
@@ -175,6 +193,9 @@ fn chosen(faces: &[Face]) -> Fonts {
     }
     if let Some(face) = named(&LATIN).or(faces.first().filter(|_| fonts.order.is_empty())) {
         add(&mut fonts, face);
+    }
+    if let Some(face) = named(&MONOSPACED) {
+        fonts.monospaced = load(Arc::make_mut(&mut fonts.database), &face.file, face.index);
     }
     fonts
 }
@@ -213,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_machine_without_chinese_fonts_says_which_to_install() {
-        let none = Fonts { database: Arc::new(Database::new()), order: Vec::new() };
+        let none = Fonts { database: Arc::new(Database::new()), order: Vec::new(), monospaced: None };
         let error = drawn(PROBE, 1.0, &none).unwrap_err().to_string();
         assert!(error.contains("no font at all") && error.contains("fonts-noto-cjk"), "{error}");
         // No font has a character of the supplementary plane that is not assigned.
@@ -223,6 +244,15 @@ mod tests {
             let error = png(&chart("因\u{3FFFD}"), 1.0).unwrap_err().to_string();
             assert!(error.contains("has the character") && error.contains("the SVG, which stands"), "{error}");
         }
+    }
+
+    #[test]
+    fn texts_of_one_width_are_drawn_with_a_font_of_one_width() {
+        let fonts = machine_fonts();
+        let Some(monospaced) = fonts.monospaced else { return not_tried("no monospaced font is installed") };
+        assert!(fonts.database.face(monospaced).is_some_and(|face| face.monospaced));
+        let of_screen = chart("title").replace("<text", "<text font-family=\"Sarasa Mono SC, monospace\"");
+        assert_ne!(png(&of_screen, 1.0).unwrap(), png(&chart("title"), 1.0).unwrap());
     }
 
     #[test]

@@ -195,6 +195,16 @@ impl Project {
         self.dir.join("backtests").join(format!("{name}.json"))
     }
 
+    /// The names of all dates of a backtest, with quantiles and returns.
+    pub fn backtest_names(&self, name: &str) -> PathBuf {
+        self.dir.join("backtests").join(format!("{name}.names.parquet"))
+    }
+
+    /// Days, codes and lives of the market that a backtest ran on.
+    pub fn backtest_axes(&self, name: &str) -> PathBuf {
+        self.dir.join("backtests").join(format!("{name}.axes.json"))
+    }
+
     /// The research ledger: every backtest that ran.
     pub fn ledger(&self) -> PathBuf {
         self.dir.join("ledger")

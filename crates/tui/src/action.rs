@@ -50,6 +50,10 @@ pub enum Action {
     Measure,
     MeasureWith,
 
+    // Pages without anything
+    AddTone,
+    AddRidge,
+    AddExperiment,
     // Features
     FeatureOpen,
     FeatureView,
@@ -57,6 +61,7 @@ pub enum Action {
     FeatureMeasure,
     FeaturePast,
     FeatureReread,
+    FeatureChecks,
 
     // Experiments
     OpenDocument,

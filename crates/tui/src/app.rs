@@ -8,6 +8,7 @@ use std::sync::mpsc::Sender;
 use std::time::Instant;
 
 use anyhow::Result;
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::layout::{Position, Rect};
 
 use super::action::Action;
@@ -21,6 +22,7 @@ use super::experiments::ExperimentsPage;
 use super::factor::FactorPage;
 use super::features::FeaturesPage;
 use super::field::Field;
+use super::forms::Template;
 use super::instance::Instance;
 use super::intent::{Intent, intent};
 use super::jobs::JobsPage;
@@ -133,7 +135,7 @@ impl App {
         let reading = ReadingThread::start(&workspace, events.clone())?;
         let tested = workspace.factors.iter().position(|name| workspace.project.backtest(name).exists());
         let page = match (workspace.start, tested) {
-            (Start::Run | Start::RunThenFactor, _) => Page::Jobs,
+            (Start::Run | Start::RunThenFactor | Start::FirstRun, _) => Page::Jobs,
             (Start::Browse, Some(_)) => Page::Factor,
             (Start::Browse, None) => Page::Corpus,
         };
@@ -158,7 +160,7 @@ impl App {
             notice: None,
             saving: None,
             clipboard: None,
-            then_factor: workspace.start == Start::RunThenFactor,
+            then_factor: matches!(workspace.start, Start::RunThenFactor | Start::FirstRun),
             remembered: (String::new(), Instant::now()),
             language_chosen: false,
             fault: None,
@@ -216,6 +218,7 @@ impl App {
             Action::Back => self.state(self.page).can_go_back(),
             Action::CopyTable | Action::CopyMarkdown => self.has_table(),
             Action::Settings => self.workspace.forms.is_some(),
+            Action::AddTone | Action::AddRidge | Action::AddExperiment => self.is_bare(),
             Action::Watch => self.workspace.watch.is_some(),
             _ if command.pages.len() == Page::ALL.len() => true,
             action => self.state(self.page).can(action, &context),
@@ -264,8 +267,8 @@ impl App {
             PageRequest::AskToWrite => {
                 self.may_write();
             }
-            PageRequest::Read(part, row) => {
-                self.text.read(part, row);
+            PageRequest::Read(part, row, among) => {
+                self.text.read(part, row, among);
                 self.features.follow(part, row);
                 self.page = Page::Text;
             }
@@ -311,6 +314,11 @@ impl App {
             Event::Resize(width, height) => self.size = Rect::new(0, 0, width, height),
             Event::Answer(answer) => self.learn(*answer),
             Event::Back => {}
+            Event::Key(key) if self.is_esc_before(&key) => {
+                // A terminal sends Esc before a letter and Alt with it alike.
+                self.take(Event::Key(KeyEvent::from(KeyCode::Esc)));
+                self.take(Event::Key(KeyEvent { modifiers: key.modifiers - KeyModifiers::ALT, ..key }));
+            }
             Event::Key(_) | Event::Paste(_) | Event::Mouse(_) => {
                 let Some(intent) = intent(self, &event) else { return false };
                 self.notice = None;
@@ -320,6 +328,15 @@ impl App {
         }
         self.arrange();
         true
+    }
+
+    /// True for a key with Alt that means nothing: Esc was pressed, and the key straight after it.
+    fn is_esc_before(&self, key: &KeyEvent) -> bool {
+        key.kind != KeyEventKind::Release
+            && key.modifiers.contains(KeyModifiers::ALT)
+            && !key.modifiers.contains(KeyModifiers::CONTROL)
+            && matches!(key.code, KeyCode::Char(_) | KeyCode::Enter | KeyCode::Tab)
+            && self.keymap.command(self.page, key).is_none()
     }
 
     fn follow(&mut self, intent: Intent) {
@@ -358,6 +375,10 @@ impl App {
             Intent::Tour(step) => self.tour(step),
             Intent::Choose => self.choose(),
             Intent::Click(at) => self.click(at),
+            Intent::Wheel(at, down) => {
+                let area = view::page_area(self.size);
+                self.with(self.page, |page, desk| page.wheel(at, down, area, desk));
+            }
             Intent::Interrupt => match self.dialog {
                 Some(Dialog::Question(PendingQuestion::Library)) => self.answer(false),
                 // The second Ctrl-C is a yes to what the first one asked.
@@ -446,6 +467,9 @@ impl App {
                 self.obey(PageRequest::Copy(text), self.page);
             }
             Action::Settings => self.open_settings(),
+            Action::AddTone => self.add_template(Template::Tone),
+            Action::AddRidge => self.add_template(Template::Ridge),
+            Action::AddExperiment => self.add_template(Template::Experiment),
             Action::Tour => self.tour(Some(0)),
             Action::Save => self.save(),
             Action::Palette => {

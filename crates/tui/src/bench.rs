@@ -79,6 +79,7 @@ impl Bench {
             laboratory: None,
             tracing: None,
             judgement: None,
+            planted: None,
             language: Language::Zh,
             language_given: false,
             note: Some("合成数据".to_owned()),
@@ -123,6 +124,13 @@ impl Bench {
     #[cfg(test)]
     pub(crate) fn click(&mut self, column: u16, row: u16) {
         let kind = MouseEventKind::Down(MouseButton::Left);
+        self.app.take(Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
+        self.settle();
+    }
+
+    #[cfg(test)]
+    pub(crate) fn wheel(&mut self, column: u16, row: u16, down: bool) {
+        let kind = if down { MouseEventKind::ScrollDown } else { MouseEventKind::ScrollUp };
         self.app.take(Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
         self.settle();
     }

@@ -1,6 +1,7 @@
 //! The means of a page: the workspace, the threads that read, and orders to the workbench as a whole.
 
 use std::cell::RefCell;
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use anyhow::Result;
@@ -22,8 +23,9 @@ pub enum PageRequest {
     Start(Work),
     /// Ask once more whether this workbench may write, and say what came of it.
     AskToWrite,
-    /// Read this document (part and row of the corpus) on the text page.
-    Read(usize, usize),
+    /// Read this document (part and row of the corpus) on the text page; keys to the next and the one before go along these documents (by
+    /// their number), if there are any, else along the corpus.
+    Read(usize, usize, Option<Arc<[u32]>>),
 }
 
 /// A job to start.

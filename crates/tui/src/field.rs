@@ -9,27 +9,48 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use inkstone_base::width;
 
+/// The sign that stands for a line break in a field that keeps them.
+const LINE_BREAK: &str = "↵";
+
 /// The text, and where the next character goes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Field {
     text: String,
     /// In bytes, between graphemes.
     cursor: usize,
+    /// True if line breaks of what is put in are kept, as [`LINE_BREAK`].
+    keeps_lines: bool,
 }
 
 impl Field {
     /// A field that holds a text, with the cursor at its end.
     pub fn new(text: impl Into<String>) -> Field {
         let text = text.into();
-        Field { cursor: text.len(), text }
+        Field { cursor: text.len(), text, keeps_lines: false }
+    }
+
+    /// A field that keeps the line breaks of what is pasted into it.
+    pub fn of_lines(text: &str) -> Field {
+        let mut field = Field { keeps_lines: true, ..Field::default() };
+        field.insert(text);
+        field
+    }
+
+    /// The text with its line breaks.
+    pub fn lines(&self) -> String {
+        if self.keeps_lines { self.text.replace(LINE_BREAK, "\n") } else { self.text.clone() }
     }
 
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Puts a text in at the cursor. What a terminal would obey, line breaks among it, becomes a space.
+    /// Puts a text in at the cursor. What a terminal would obey becomes a space, line breaks too unless the field keeps them.
     pub fn insert(&mut self, text: &str) {
+        let text = match self.keeps_lines {
+            true => text.replace("\r\n", "\n").replace(['\n', '\r'], LINE_BREAK),
+            false => text.to_owned(),
+        };
         let text = text.replace(char::is_control, " ");
         self.text.insert_str(self.cursor, &text);
         self.cursor += text.len();
@@ -132,6 +153,15 @@ mod tests {
         assert_eq!(press(&mut field, KeyCode::Enter), None);
         assert_eq!(field.key(&KeyEvent::new(KeyCode::Char('u'), KeyModifiers::CONTROL)), Some(true));
         assert_eq!(field, Field::default());
+    }
+
+    #[test]
+    fn a_field_of_lines_keeps_the_breaks_of_what_is_pasted() {
+        let mut field = Field::of_lines("标题\r\n评级：买入\n");
+        field.insert("风险\t提示");
+        assert_eq!(field.text(), "标题↵评级：买入↵风险 提示");
+        assert_eq!(field.lines(), "标题\n评级：买入\n风险 提示");
+        assert_eq!(Field::new("a↵b").lines(), "a↵b");
     }
 
     #[test]

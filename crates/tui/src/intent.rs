@@ -38,6 +38,8 @@ pub(crate) enum Intent {
     Tour(Option<usize>),
     /// The mouse was pressed here.
     Click(Position),
+    /// The wheel was turned here; true if down.
+    Wheel(Position, bool),
     /// Ctrl-C.
     Interrupt,
 }
@@ -61,6 +63,7 @@ fn of_mouse(app: &App, mouse: &MouseEvent) -> Option<Intent> {
         _ => return None,
     };
     let step = if wheel > 0 { Action::Down } else { Action::Up };
+    let at = Position::new(mouse.column, mouse.row);
     match app.dialog {
         Some(Dialog::Help(_)) => Some(Intent::Scroll(3 * wheel)),
         Some(Dialog::Palette(_)) => Some(Intent::Mark(step)),
@@ -68,7 +71,7 @@ fn of_mouse(app: &App, mouse: &MouseEvent) -> Option<Intent> {
             Some(Intent::Form(KeyEvent::from(if wheel > 0 { KeyCode::Down } else { KeyCode::Up })))
         }
         Some(Dialog::Question(_)) => None,
-        None => Some(Intent::Do(step)),
+        None => Some(Intent::Wheel(at, wheel > 0)),
     }
 }
 

@@ -26,6 +26,8 @@ pub struct Laboratory {
     pub grids: AllGrids,
     /// A document under the strategies of an experiment.
     pub document: Truncator,
+    /// Names of the experiments and the number of their cells, as they would run.
+    pub planned: Vec<(String, usize)>,
     /// Runs the experiments; called on a thread of its own each time the user asks for it.
     pub run: Runner,
 }

@@ -35,6 +35,7 @@ mod languages;
 mod ledger;
 mod list;
 mod look;
+mod mending;
 mod models;
 mod narrow;
 mod onnx;
@@ -80,12 +81,13 @@ use inkstone_base::{figures, width};
 use inkstone_tables::project::Project;
 
 pub use corpus::read_filter;
-pub use factor::{Judgement, JudgementOf, Tracing};
+pub use factor::{Judgement, JudgementOf, PlantedOf, PlantedTruth, Tracing};
 pub use features::{FeatureBench, FeatureListing, FeatureSet, FeatureState, SearchSummary};
-pub use forms::{Change, FormBench, SettingEntry, SettingFault, SettingGroup, Sheet};
+pub use forms::{Change, FormBench, SettingEntry, SettingFault, SettingGroup, Sheet, Template};
 pub use inkstone_base::language::Language;
 pub use laboratory::{Kept, Laboratory, Truncated};
 pub use ledger::LedgerBench;
+pub use mending::MendingBench;
 pub use models::{Answer, ArgumentFault, AskModel, ModelBench, ModelCard, Plane, Question, Surprised, Tool};
 pub use onnx::OnnxBench;
 pub use session::read_session;
@@ -148,6 +150,8 @@ pub struct Workspace {
     pub tracing: Option<Tracing>,
     /// The verdict of linter and ledger on a factor.
     pub judgement: Option<JudgementOf>,
+    /// What was planted in the data about a factor, where the data is made.
+    pub planted: Option<PlantedOf>,
     /// Language to begin with; a key changes it.
     pub language: Language,
     /// True if the user has asked for that language now, so that the one of an earlier session does not count.
@@ -197,6 +201,8 @@ pub enum Start {
     Run,
     /// With a run, started at once, and its factor as soon as it has ended well, unless the user went about meanwhile.
     RunThenFactor,
+    /// The same in the first project of the user's own, where no tour is offered.
+    FirstRun,
 }
 
 /// The unit of tokens in the reader.
@@ -230,6 +236,11 @@ pub enum Meaning {
 /// Shows on this terminal what can be done where there is no project, and opens the workbench on what the user chose.
 pub fn welcome(bench: WelcomeBench) -> Result<()> {
     terminal::welcome(bench)
+}
+
+/// Shows the settings of a configuration that cannot be read, and opens the workbench once it is saved without a fault.
+pub fn mend(bench: MendingBench) -> Result<()> {
+    terminal::mend(bench)
 }
 
 /// Opens the workbench on this terminal and returns when the user leaves it. Fails when there is no terminal.

@@ -1,19 +1,26 @@
 //! The settings and the tour over the pages, and the workspace, opened anew when the
 //! configuration has changed.
 
+use std::time::{Duration, Instant, SystemTime};
+
 use crossterm::event::KeyEvent;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 
 use super::app::{App, Dialog};
 use super::commands::Keymap;
+use super::desk::Work;
 use super::errand::{Errand, Messenger};
-use super::forms::{FormOutcome, SettingsForm, words as form_words};
+use super::forms::{FormOutcome, SettingsForm, Template, has_prices, words as form_words};
+use super::page::Page;
 use super::reading::ReadingThread;
-use super::{Language, Start, Workspace, tour, view};
+use super::{Language, Start, Workspace, tour, view, words as common};
 use inkstone_base::data::Key;
 use inkstone_base::language::Message;
-use inkstone_base::message;
+use inkstone_base::{bail, message};
+
+/// Time between two looks at the configuration.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// State of what lies over the pages.
 #[derive(Default)]
@@ -21,6 +28,12 @@ pub struct Overlays {
     settings: Option<SettingsForm>,
     /// The workspace of a configuration that may have changed; none in it where it has not.
     reopening: Option<Errand<Option<Workspace>>>,
+    /// The time of the configuration's last change, and when it was looked at.
+    looked: Option<(Option<SystemTime>, Instant)>,
+    /// Sections on their way into the configuration; true in it once they are there, false where prices come first.
+    adding: Option<Errand<bool>>,
+    /// The job to start when the workspace has been opened anew.
+    then_run: Option<Template>,
     pub(crate) tour: Option<usize>,
     /// True if the tour is to be offered when the run has ended.
     offer: bool,
@@ -33,7 +46,7 @@ impl Overlays {
     }
 
     pub fn waiting(&self) -> bool {
-        self.reopening.is_some() || self.settings.as_ref().is_some_and(SettingsForm::waiting)
+        self.reopening.is_some() || self.adding.is_some() || self.settings.as_ref().is_some_and(SettingsForm::waiting)
     }
 }
 
@@ -49,6 +62,71 @@ impl App {
         let Some(forms) = &self.workspace.forms else { return };
         self.over.settings = Some(SettingsForm::open(forms, self.messenger(), self.instance.is_kept_out()));
         self.dialog = Some(Dialog::Settings);
+    }
+
+    /// True if the page that is shown has nothing because the configuration has nothing for it.
+    pub(crate) fn is_bare(&self) -> bool {
+        let bare = match self.page {
+            Page::Features => self.features.is_bare(),
+            Page::Factor => self.workspace.factors.is_empty(),
+            Page::Experiments => self.workspace.laboratory.is_none(),
+            _ => false,
+        };
+        bare && self.workspace.forms.is_some() && self.over.adding.is_none()
+    }
+
+    /// Adds sections to the configuration and runs them. Where they need prices that are not there, the way to a source of prices opens.
+    pub(crate) fn add_template(&mut self, template: Template) {
+        let Some(forms) = self.workspace.forms.clone().filter(|_| self.may_write()) else { return };
+        let with_prices = template != Template::Tone || self.page != Page::Features;
+        self.over.then_run = Some(template);
+        self.over.adding = Some(self.messenger().send("add to the configuration", move |_| {
+            let mut sheet = (forms.read)()?;
+            if with_prices && !has_prices(&sheet) {
+                return Ok(false);
+            }
+            for change in template.changes(&sheet) {
+                sheet = (forms.change)(&sheet, &change)?;
+            }
+            if let Some(fault) = sheet.faults.first() {
+                bail!("{}：{}", "{}: {}", fault.path, fault.message);
+            }
+            (forms.save)(&sheet)?;
+            Ok(true)
+        }));
+    }
+
+    /// Takes in what has become of an addition to the configuration.
+    fn arrange_addition(&mut self) {
+        match Errand::arrived(&mut self.over.adding) {
+            None => {}
+            Some(Ok(true)) => self.reopen(),
+            Some(Ok(false)) => {
+                self.over.then_run = None;
+                self.open_settings();
+                if let Some(settings) = &mut self.over.settings {
+                    settings.choose_source();
+                }
+                self.notice = Some(self.say(form_words::NEEDS_PRICES).to_owned());
+            }
+            Some(Err(fault)) => {
+                self.over.then_run = None;
+                self.notice = Some(fault.to(self.language).to_owned());
+            }
+        }
+    }
+
+    /// Starts what was added to the configuration.
+    fn run_addition(&mut self) {
+        let Some(template) = self.over.then_run.take() else { return };
+        match (template, self.workspace.laboratory.clone()) {
+            (Template::Experiment, Some(laboratory)) => {
+                let name = self.say(common::EXPERIMENTS).to_owned();
+                let command = self.at_desk(|desk| desk.headless("experiment", ""));
+                self.begin(Work { name, command, writes: true, run: laboratory.run }, Page::Experiments);
+            }
+            _ => self.start(),
+        }
     }
 
     pub(crate) fn form_key(&mut self, key: &KeyEvent) {
@@ -90,6 +168,20 @@ impl App {
         }
     }
 
+    /// Opens the workspace anew when an editor has changed the configuration; looks at the file now and then, and not while jobs run.
+    pub(crate) fn look_at_configuration(&mut self) {
+        let Some(forms) = &self.workspace.forms else { return };
+        if self.over.looked.is_some_and(|(_, when)| when.elapsed() < LOOK_EVERY) || self.busy() {
+            return;
+        }
+        let written = std::fs::metadata(&forms.file).and_then(|about| about.modified()).ok();
+        let before = self.over.looked.replace((written, Instant::now()));
+        let is_free = self.over.reopening.is_none() && self.over.settings.is_none() && self.over.adding.is_none();
+        if before.is_some_and(|(before, _)| before != written) && is_free {
+            self.reopen();
+        }
+    }
+
     /// Opens the workspace anew, if the configuration is other than the one it was made of.
     fn reopen(&mut self) {
         let (Some(reopen), Some(forms)) = (self.workspace.reopen.clone(), &self.workspace.forms) else { return };
@@ -101,6 +193,7 @@ impl App {
     }
 
     pub(crate) fn arrange_over(&mut self) {
+        self.arrange_addition();
         let area = view::settings_area(self.size);
         if self.over.settings.as_mut().is_some_and(|settings| settings.arrange(area)) {
             self.reopen();
@@ -108,7 +201,10 @@ impl App {
         let fault = match Errand::arrived(&mut self.over.reopening) {
             None | Some(Ok(None)) => return,
             Some(Ok(Some(workspace))) => match self.swap(workspace) {
-                Ok(()) => return self.notice = Some(self.say(form_words::REOPENED).to_owned()),
+                Ok(()) => {
+                    self.notice = Some(self.say(form_words::REOPENED).to_owned());
+                    return self.run_addition();
+                }
                 Err(error) => Message::of_error(&error),
             },
             Some(Err(fault)) => fault,

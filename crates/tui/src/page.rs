@@ -4,7 +4,7 @@ use super::Language;
 use super::words::{self, Word};
 
 /// The pages, in the order of their tabs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Page {
     Corpus,
     Text,

@@ -10,9 +10,12 @@ use super::desk::Desk;
 use super::field::Field;
 use super::page::{Chart, Table};
 
+/// Lines by which one step of the wheel moves what is under it.
+pub(crate) const WHEEL_LINES: usize = 3;
+
 /// A page of the workbench: it draws its state, and changes its state by actions and events.
 pub trait PageState {
-    /// Reads anew what the page shows: when the workbench opens, and whenever a job has ended.
+    /// Reads anew what the page shows: when the workbench opens, whenever a job has ended, and when a stage has that the page shows.
     fn reload(&mut self, desk: &Desk<'_>);
 
     /// The page is on the screen: asks for what is needed there alone, and costs too much for a page that nobody looks at. Called before
@@ -58,6 +61,13 @@ pub trait PageState {
 
     /// The mouse was pressed on the page.
     fn click(&mut self, _at: Position, _area: Rect, _desk: &Desk<'_>) {}
+
+    /// The wheel was turned over the page: what is under it moves by [`WHEEL_LINES`] lines.
+    fn wheel(&mut self, _at: Position, down: bool, area: Rect, desk: &Desk<'_>) {
+        for _ in 0..WHEEL_LINES {
+            self.act(if down { Action::Down } else { Action::Up }, area, desk);
+        }
+    }
 
     /// The list of the page, for copying.
     fn table(&self, _desk: &Desk<'_>) -> Option<Table> {

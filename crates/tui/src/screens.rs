@@ -20,6 +20,7 @@ use super::page::Page;
 use super::{Depth, Language, Runner, Start, Workspace, view, width};
 use inkstone_base::data::{Document, Report};
 use inkstone_base::disk;
+use inkstone_base::expected::ExpectedStage;
 use inkstone_lab::backtest::Outcome;
 use inkstone_tables::corpus::documents_to_frame;
 use inkstone_tables::project::Project;
@@ -277,6 +278,72 @@ fn keys_of_the_configuration_take_the_place_of_the_tables() {
     assert!(bench.app.dialog.is_none());
     bench.press("<ctrl-h>");
     assert!(bench.app.dialog.is_some());
+}
+
+#[test]
+fn the_wheel_moves_what_is_under_it_by_three_lines() {
+    let mut bench = Bench::open(&filled(), |_| ());
+    assert!(bench.screen(LARGE, "1").contains("1 / 9"));
+    bench.wheel(10, 10, true);
+    assert!(bench.screen(LARGE, "").contains("4 / 9"));
+    bench.wheel(10, 10, false);
+    let before = bench.screen((80, 24), "j");
+    assert!(before.contains("2 / 9"));
+    bench.wheel(70, 10, true);
+    let screen = bench.screen((80, 24), "");
+    assert!(screen.contains("2 / 9"), "over the reader the list stays: {screen}");
+}
+
+#[test]
+fn esc_straight_before_a_key_is_esc_and_that_key() {
+    let mut bench = Bench::open(&filled(), |_| ());
+    assert!(bench.screen(SMALL, "1/").contains("Esc"));
+    let screen = bench.screen(SMALL, "<alt-j>");
+    assert!(screen.contains("2 / 9"), "the field is left, and j moves: {screen}");
+    bench.press("?<alt-q>");
+    assert!(bench.app.has_quit(), "Esc closes the help, q leaves");
+}
+
+#[test]
+fn pages_show_what_a_stage_has_made_while_the_run_goes_on() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let (dir, made) = (crate::bench::empty(), filled());
+    let stop = Arc::new(AtomicBool::new(false));
+    let (stopped, from, to) = (stop.clone(), made.path().to_owned(), dir.path().to_owned());
+    let mut bench = Bench::open(&dir, |w| {
+        w.run = Arc::new(move |ctx| {
+            let expected = |name: &str| ExpectedStage { name: name.to_owned(), seconds: 1.0, units: 0 };
+            ctx.expect(["clean", "extract tone"].map(expected).into());
+            ctx.stage("clean", "docs", None, || {
+                for part in ["documents", "clean", "backtests"] {
+                    std::fs::create_dir_all(to.join(part))?;
+                    for file in std::fs::read_dir(from.join(part))? {
+                        let file = file?;
+                        std::fs::copy(file.path(), to.join(part).join(file.file_name()))?;
+                    }
+                }
+                Ok(inkstone_base::data::Report::new("clean"))
+            })?;
+            ctx.stage("extract tone", "docs", Some(100), || {
+                ctx.advance(50)?;
+                while !stopped.load(Ordering::Relaxed) {
+                    ctx.check()?;
+                    std::thread::sleep(std::time::Duration::from_millis(5));
+                }
+                Ok(inkstone_base::data::Report::new("extract tone"))
+            })?;
+            Ok(Vec::new())
+        });
+    });
+    assert!(bench.screen(SMALL, "1").contains("还没有语料"));
+    bench.press_at_once("r");
+    bench.wait_until(|app| app.jobs.list().last().and_then(|job| job.share()).is_some_and(|share| share > 0.7));
+    let screen = bench.screen(LARGE, "1");
+    assert!(bench.app.busy() && screen.contains("1 / 9") && screen.contains("已清洗"), "{screen}");
+    assert!(screen.contains("75% 2/2"), "the bar is that of the run: {screen}");
+    stop.store(true, Ordering::Relaxed);
+    bench.finish();
+    assert!(!bench.screen(LARGE, "").contains("75%"));
 }
 
 #[test]

@@ -29,6 +29,7 @@ use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use super::app::App;
 use super::crash::{Hook, Recorder, Whereabouts};
 use super::event::Event;
+use super::mending::{Mending, MendingBench};
 use super::scene::Scene;
 use super::suspend::{self, StopRequests};
 use super::welcome::Welcome;
@@ -54,7 +55,20 @@ pub(crate) fn welcome(bench: WelcomeBench) -> Result<()> {
     let mut stage = OpenTerminal::take(false)?;
     let mut welcome = Welcome::new(bench, stage.size()?, stage.sender.clone());
     stage.play(&mut welcome)?;
-    match welcome.into_opened() {
+    work_on(stage, welcome.into_opened())
+}
+
+/// Shows the settings of a configuration that cannot be read, then the workbench on it once it can.
+pub(crate) fn mend(bench: MendingBench) -> Result<()> {
+    let mut stage = OpenTerminal::take(false)?;
+    let mut mending = Mending::new(bench, stage.size()?, stage.sender.clone());
+    stage.play(&mut mending)?;
+    work_on(stage, mending.into_opened())
+}
+
+/// The workbench on what was opened, if something was.
+fn work_on(mut stage: OpenTerminal, opened: Option<Workspace>) -> Result<()> {
+    match opened {
         Some(workspace) => {
             if workspace.mouse {
                 stage.screen.mouse = true;

@@ -7,6 +7,7 @@ pub use ratatui::backend::TestBackend;
 pub use super::bench::{Bench, LARGE, SMALL, SOON, empty};
 pub use super::commands::sequence;
 pub use super::event::Event;
+pub use super::mending::Mending;
 pub use super::page::Page;
 pub use super::picture::text as picture_text;
 pub use super::scene::Scene;

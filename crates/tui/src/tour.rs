@@ -43,8 +43,8 @@ pub(crate) static STEPS: [TourStep; 8] = [
     ),
     step(
         Page::Models,
-        "本项目训练过的模型：词典、词向量、语言模型、分类器。每个特征只用当时以前的文档训练，所以没有未来信息。试试 j、k 看各个模型。",
-        "The models trained in this project: lexicons, word vectors, language models, classifiers. Each knows only documents from before its day. Try j and k.",
+        "演示训练的词向量（近邻、类比、平面图）和三元语言模型（困惑度）。它们读过全部文档，只供查看；特征里的模型按时间滚动训练。试试 j、k 和 n。",
+        "Word vectors and a trigram model that the demo trained: neighbours, analogies, perplexity. They have read all documents; models in features never read later ones. Try j, k, n.",
     ),
     step(
         Page::Features,
@@ -53,13 +53,13 @@ pub(crate) static STEPS: [TourStep; 8] = [
     ),
     step(
         Page::Experiments,
-        "长文截断策略的对照实验：谁的 RankIC 更高，差别是否显著（区间、校正后的 p 值）。演示没有结果时，按 r 运行。",
-        "Strategies of truncation compared: whose RankIC is higher, and whether the difference is more than chance. Where there is nothing yet, r runs them.",
+        "长文截断策略的两个对照实验：谁更准，差别是否显著（区间、校正后的 p 值）。评级实验里，砍掉标题后保留开头还是结尾？试试 ]、v。",
+        "Two comparisons of truncations: which is better, and whether the difference is more than chance (intervals, corrected p). Without titles, is it the head or the tail? Try ] and v.",
     ),
     step(
         Page::Factor,
-        "因子的检验：RankIC、分层、多空净值、换手与成本。第一行写明值与收益如何对齐。试试 ] 换一个因子，v 换分层图。",
-        "The tests of a factor: RankIC, layers, the long-short portfolio, turnover and cost; the first line says how values are aligned with returns. Try ] for the next factor, v for its layers.",
+        "因子的检验：RankIC、分层、多空净值、换手。这个市场是合成的：图上方写着植入的真值，测得的数与它并排。试试 ] 换一个因子，v 换分层图。",
+        "The tests of a factor: RankIC, layers, the long-short portfolio. The market is made, so what was planted stands above the charts beside what was found. Try ] for the next factor, v.",
     ),
     step(
         Page::Ledger,

@@ -3,6 +3,7 @@
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
+use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph, Wrap};
 
@@ -22,6 +23,9 @@ const WIDE: usize = 100;
 
 /// Cells at the end of the first line that tabs leave to the note and the title.
 const LEAST_NOTE: usize = 12;
+
+/// Cells that the reason why nothing can be written takes at the least.
+const SHORT_WHY: usize = 20;
 
 /// Cells of the note at the most.
 const MOST_NOTE: usize = 28;
@@ -49,7 +53,23 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>) {
 pub(crate) fn compose(app: &App, frame: &mut Frame<'_>) {
     let _guard = app.language.on_this_thread();
     lay_out(app, frame);
+    free_bars(frame.buffer_mut());
     disarm(frame.buffer_mut());
+}
+
+/// Takes bars out of lines in reverse video, where a full block would be a hole: the bar and the rest of its track stand as elsewhere.
+fn free_bars(buffer: &mut Buffer) {
+    let columns = usize::from(buffer.area.width).max(1);
+    for row in buffer.content.chunks_mut(columns) {
+        let mut in_bar = false;
+        for cell in row {
+            let block = matches!(cell.symbol().chars().next(), Some('\u{2580}'..='\u{259f}'));
+            in_bar = cell.modifier.contains(Modifier::REVERSED) && (block || in_bar && cell.symbol() == " ");
+            if in_bar {
+                cell.modifier.remove(Modifier::REVERSED);
+            }
+        }
+    }
 }
 
 /// Greatest number of bytes of one cell: a family of emoji takes 25.
@@ -118,11 +138,11 @@ fn tabs(app: &App) -> (&'static str, Vec<(Page, String)>) {
 /// Cells at the end of the first line that tabs leave to what the user must know.
 fn wanted(app: &App) -> usize {
     let state = jobs::state(&app.context()).map(|state| width::width(&state.content));
-    let why = app.instance.why().map(|why| width::width(&why.text(app.language)));
+    let why = app.instance.why().and_then(|why| why.within(app.language, SHORT_WHY)).map(|why| width::width(&why));
     if state.is_none() && why.is_none() {
         return LEAST_NOTE;
     }
-    let note = app.workspace.note.as_ref().map(|note| width::width(note).min(MOST_NOTE));
+    let note = app.workspace.note.as_ref().map(|note| width::width(note).min(LEAST_NOTE));
     [note, state, why].into_iter().flatten().map(|cells| cells + 3).sum()
 }
 
@@ -149,11 +169,16 @@ fn tab_line<'a>(app: &App, columns: usize) -> Line<'a> {
     // What matters most stands first and is left out last: that the data is not what it seems, that nothing can be written, a job, the
     // project, the language.
     let left = columns.saturating_sub(used(&spans) + 1);
-    let note = app.workspace.note.as_ref().map(|note| Span::styled(width::cut(note, left.min(MOST_NOTE)), look::NOTE));
-    let room = left.saturating_sub(note.as_ref().map_or(0, |note| width::width(&note.content) + 3));
+    let state = jobs::state(&app.context());
+    // The note is cut before a job, or the reason why nothing can be written, is left out.
+    let of_state = state.as_ref().map_or(0, |state| width::width(&state.content) + 3);
+    let short = app.instance.why().and_then(|why| why.within(app.language, SHORT_WHY));
+    let of_why = short.map_or(0, |why| width::width(&why) + 3);
+    let of_note = left.saturating_sub(of_state + of_why).max(LEAST_NOTE).min(left).min(MOST_NOTE);
+    let note = app.workspace.note.as_ref().map(|note| Span::styled(width::cut(note, of_note), look::NOTE));
+    let room = left.saturating_sub(note.as_ref().map_or(0, |note| width::width(&note.content) + 3) + of_state);
     let why = app.instance.why().and_then(|why| why.within(app.language, room));
     let why = why.map(|text| Span::styled(text, look::BAD));
-    let state = jobs::state(&app.context());
     let title = Span::raw(width::cut(&app.workspace.title, 20));
     let language = Span::raw(if app.language == Language::Zh { "zh" } else { "en" });
     let mut end: Vec<Span<'_>> = Vec::new();
@@ -183,7 +208,8 @@ fn status_line<'a>(app: &App, columns: usize) -> Line<'a> {
 fn shown_keys(app: &App) -> Vec<(Action, String, &'static str)> {
     let entry = |command: &Command| {
         let key = app.keymap.keys(command).first()?.to_string();
-        Some((command.action, key, app.say(command.name)))
+        let resumes = command.action == Action::Pause && app.is_paused();
+        Some((command.action, key, app.say(if resumes { jobs::words::RESUME } else { command.name })))
     };
     let wide = |(_, key, name): &(Action, String, &'static str)| width::width(key) + width::width(name) + 3;
     let known = COMMANDS.iter().filter(|c| c.bar && c.pages.contains(&app.page) && app.can(c));

@@ -109,7 +109,7 @@ words! {
     REASON: "原因", "reason";
     VALUE: "值：", "value:";
 
-    NO_FACTOR: "还没有因子：在 workbench.toml 里写一个 [[factor]]，再按 r 运行。", "There is no factor yet: add a [[factor]] to workbench.toml and press r to run.";
+    NO_FACTOR: "还没有因子。按 a 添加情感词典的因子 tone 并运行，按 A 添加 TF-IDF 与岭回归的因子（都需要价格）；或在 workbench.toml 里写 [[factor]]，再按 r。", "There is no factor yet. a adds the factor of tone and runs it, A adds one of TF-IDF and ridge regression (both need prices); or write a [[factor]] in workbench.toml and press r.";
     NO_BACKTEST: "这个因子还没有回测：按 r 运行。", "This factor has not been tested yet: press r to run.";
     LOOKAHEAD: "⚠ 未来函数：收益开始之后才知道的值参与了检验，以下数字不可用于决策。", "⚠ LOOK-AHEAD: values known only after their return had begun were used. Do not trust these figures.";
     HORIZON: "持有期", "horizon";
@@ -177,9 +177,9 @@ words! {
     LOOK_AHEAD_CHECK: "未来函数检查", "look-ahead checks";
     TRIED: "已试验", "trials";
     LEDGER_CHANGED: "台账被改动过", "the ledger was changed";
-    NO_LABORATORY: "还没有实验：在 workbench.toml 里写一个 [[experiment]]，写明 name 与 features。", "There are no experiments: add an [[experiment]] with its name and features to workbench.toml.";
-    NO_EXPERIMENT: "实验还没有运行过：按 r 运行。", "No experiment has run yet. Press r to run them.";
-    AFTER_EXPERIMENT_FAILED: "按 r 重试：已读过的部分不会重读。", "Press r to try again: nothing is read twice.";
+    NO_LABORATORY: "还没有实验。按 a 添加一个截断策略的对照实验（比较因子 tone 的 RankIC）并运行；或在 workbench.toml 里写 [[experiment]]。", "There are no experiments. a adds a comparison of truncations by the RankIC of the factor of tone and runs it; or write an [[experiment]] in workbench.toml.";
+    NO_EXPERIMENT: "实验还没有运行过：按 r 运行。", "No experiment was run yet. Press r to run them.";
+    AFTER_EXPERIMENT_FAILED: "按 r 重试：已读过的部分不会重读。", "Press r to try again: what was read is not read twice.";
     EXPERIMENT: "实验", "Experiment";
     DOCUMENTS: "篇文档", "documents";
     CELLS: "单元", "Cells";

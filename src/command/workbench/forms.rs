@@ -79,6 +79,7 @@ fn changed(sheet: &Sheet, change: &Change) -> Result<String> {
             )
         }
         Change::Source(source) => edit::add(text, "source", &edit::source_block(source)),
+        Change::Block(section, block) => edit::add(text, section, block),
         Change::Remove(section, number) => edit::remove(text, section, *number),
     }
 }

@@ -50,6 +50,7 @@ pub(super) fn laboratory(opened: &OpenProject, dictionary: Arc<Dictionary>) -> O
     }
     let [of_run, of_findings, of_grids, of_document] = [(); 4].map(|()| opened.clone());
     Some(Laboratory {
+        planned: pipeline::planned_cells(&opened.config),
         findings: Arc::new(move || pipeline::findings(&of_findings.config, &of_findings.project())),
         grids: Arc::new(move || Ok(pipeline::grids(&of_grids.config, &of_grids.project()))),
         document: Arc::new(move |name, number| {

@@ -23,6 +23,7 @@ use clap::ValueEnum;
 use self::dictionary::{Dictionary, tokeniser};
 pub(super) use self::laboratory::experiments;
 use self::laboratory::laboratory;
+pub(super) use self::models::train;
 use self::reader::marker;
 use super::opened::{OpenProject, RunFlags};
 use crate::cli::{Global, Picture};
@@ -118,6 +119,7 @@ pub(in crate::command) fn workspace(
         ledger: ledger::bench(opened),
         tracing: Some(tracing::tracing(opened)),
         judgement: Some(tracing::judgement(opened)),
+        planted: Some(tracing::planted(opened)),
         reports: Arc::new(move || pipeline::last_reports(&reports)),
         language: language(config.ui.language, global.lang.as_deref())?,
         language_given: global.lang.is_some(),

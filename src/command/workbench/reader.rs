@@ -1,15 +1,13 @@
 //! Marks in the documents of the reader: company names, the words that gave a document its tone, and boilerplate.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
-use super::lazy::Lazy;
+use super::lazy::{LastFile, Lazy};
 use crate::command::opened::OpenProject;
 use inkstone_base::data::Document;
-use inkstone_base::message;
 use inkstone_corpus::link::{TextField, links_of_part, name_spans};
 use inkstone_corpus::structure::{Sentence, sentences_of_part};
 use inkstone_features::extract::{Feature, Model};
@@ -29,8 +27,8 @@ pub(super) fn marker(opened: &OpenProject, project: &Project) -> Marker {
         base: opened.base.clone(),
         words: Lazy::default(),
     });
-    let links = PartRead { parts: project.links(), read: links_of_part, last: Mutex::default() };
-    let structure = PartRead { parts: project.structure(), read: sentences_of_part, last: Mutex::default() };
+    let links = PartRead { parts: project.links(), read: links_of_part, last: LastFile::default() };
+    let structure = PartRead { parts: project.structure(), read: sentences_of_part, last: LastFile::default() };
     Arc::new(move |part, row, document| {
         let links = links.part(part)?;
         let structure = structure.part(part)?;
@@ -74,39 +72,13 @@ impl ToneMarks {
 struct PartRead<T> {
     parts: Parts,
     read: fn(&Path) -> Result<Vec<T>>,
-    last: Mutex<Option<(FileStamp, Arc<Vec<T>>)>>,
-}
-
-/// A file as it was when it was read; another run may write it anew.
-#[derive(PartialEq)]
-struct FileStamp {
-    path: PathBuf,
-    written: SystemTime,
-}
-
-impl FileStamp {
-    fn read(path: &Path) -> Result<FileStamp> {
-        let written = path.metadata().and_then(|m| m.modified());
-        let written = written.with_context(|| message!("无法查看 {}", "cannot look at {}", path.display()))?;
-        Ok(FileStamp { path: path.to_owned(), written })
-    }
+    last: LastFile<Vec<T>>,
 }
 
 impl<T> PartRead<T> {
     /// The rows for a part; none before the stage has written it.
     fn part(&self, part: usize) -> Result<Arc<Vec<T>>> {
-        let path = self.parts.path(part);
-        if !path.exists() {
-            return Ok(Arc::default());
-        }
-        let stamp = FileStamp::read(&path)?;
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, rows)) = last.as_ref().filter(|(read, _)| *read == stamp) {
-            return Ok(rows.clone());
-        }
-        let rows = Arc::new((self.read)(&path)?);
-        *last = Some((stamp, rows.clone()));
-        Ok(rows)
+        Ok(self.last.get(&self.parts.path(part), self.read)?.unwrap_or_default())
     }
 }
 

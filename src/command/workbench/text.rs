@@ -1,12 +1,12 @@
 //! The functions of the text page: the tokenisers of a project, sections and boilerplate of documents, and scores.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
 
 use super::dictionary::Dictionary;
-use super::lazy::Lazy;
+use super::lazy::{LastFile, Lazy};
 use crate::command::opened::OpenProject;
 use crate::pipeline;
 use inkstone_base::data::Key;
@@ -16,7 +16,7 @@ use inkstone_corpus::truncate::Strategy;
 use inkstone_features::experiment::{LengthUnit, TRUNCATE};
 use inkstone_features::extract::{Feature, Model, draw_of};
 use inkstone_market::{Calendar, dates_of};
-use inkstone_onnx::Output;
+use inkstone_onnx::{OnnxParams, Output};
 use inkstone_store::Reader;
 use inkstone_tables::frames;
 use inkstone_tables::project::Project;
@@ -30,12 +30,21 @@ const LONGEST_WORD: usize = 64;
 /// The functions of the page, made of the configuration of a project.
 pub(super) fn bench(opened: &OpenProject, dictionary: Arc<Dictionary>) -> TextBench {
     let [about_of, scores_of] = [opened.clone(), opened.clone()];
+    let kept = KeptTables::default();
     TextBench {
         tokenisers: tokenisers(opened, dictionary),
         strategies: strategies(opened),
-        about: Arc::new(move |subject| about(&about_of, subject)),
+        about: Arc::new(move |subject| about(&about_of, &kept, subject)),
         scores: Arc::new(move |place, strategies| scores(&scores_of, place, strategies)),
     }
+}
+
+/// Tables that one document after the other is looked up in.
+#[derive(Default)]
+struct KeptTables {
+    sentences: LastFile<Vec<Vec<Sentence>>>,
+    calendar: LastFile<Calendar>,
+    boilerplate: LastFile<Vec<Boilerplate>>,
 }
 
 /// Characters, jieba with and without unknown words, and the pieces of each contextual model.
@@ -52,12 +61,12 @@ fn tokenisers(opened: &OpenProject, dictionary: Arc<Dictionary>) -> Vec<TextCut>
             all.recut(Mode::Jieba, Cut::Precise).with_hmm(false)
         }),
     ];
-    let mut seen: Vec<PathBuf> = Vec::new();
+    let mut seen: Vec<[&Path; 2]> = Vec::new();
     for feature in config.feature.iter().filter(|feature| feature.model == Model::Onnx) {
-        let path = feature.onnx.tokenizer_path(&opened.base);
-        if !seen.contains(&path) {
-            tokenisers.push(piece_cut(&feature.name, &path));
-            seen.push(path);
+        let named = [feature.onnx.tokenizer.as_path(), feature.onnx.model.as_path()];
+        if !seen.contains(&named) {
+            tokenisers.push(piece_cut(&feature.name, &feature.onnx, &opened.base));
+            seen.push(named);
         }
     }
     tokenisers
@@ -87,16 +96,18 @@ fn word_cut(name: &str, flags: &str, dictionary: Arc<Dictionary>, way: fn(&Segme
     }
 }
 
-/// The tokenizer of a model, opened when the first text is cut.
-fn piece_cut(name: &str, path: &Path) -> TextCut {
+/// The tokenizer of a model, looked for and opened when the first text is cut: a run may bring it.
+fn piece_cut(name: &str, onnx: &OnnxParams, base: &Path) -> TextCut {
     let opened: Arc<Lazy<Subword>> = Arc::default();
-    let (flags, path) = (format!("--mode wordpiece --pieces {}", quoted(&path.display().to_string())), path.to_owned());
+    let named = if onnx.tokenizer.as_os_str().is_empty() { &onnx.model } else { &onnx.tokenizer };
+    let flags = format!("--mode wordpiece --pieces {}", quoted(&base.join(named).display().to_string()));
+    let (onnx, base) = (onnx.clone(), base.to_owned());
     let known = opened.clone();
     TextCut {
         name: name.to_owned(),
         flags,
         cut: Arc::new(move |text, _| {
-            let subword = opened.get_or_load(|| Subword::open(&path))?;
+            let subword = opened.get_or_load(|| Subword::open(&onnx.tokenizer_path(&base)))?;
             let pieces = subword.encode(text)?;
             let ranges = pieces.offsets.into_iter().map(|place| place.start as usize..place.end as usize).collect();
             Ok(Tokens { ranges, ids: pieces.ids, specials: subword.specials() })
@@ -128,17 +139,17 @@ fn strategies(opened: &OpenProject) -> Vec<TextStrategy> {
 }
 
 /// Sections and boilerplate as the project found them, or else sections by their headings alone; and the first day of trading.
-fn about(opened: &OpenProject, subject: &TextSubject) -> Result<About> {
+fn about(opened: &OpenProject, kept: &KeptTables, subject: &TextSubject) -> Result<About> {
     let config = &opened.config;
     let project = opened.project();
     let document = &subject.document;
-    let sentences = match project_sentences(&project, subject)? {
+    let sentences = match project_sentences(&project, kept, subject)? {
         Some(sentences) => sentences,
         None => sections_by_headings(subject)?,
     };
     let mut boilerplate = Vec::new();
     if sentences.iter().any(|sentence| sentence.boilerplate) && project.boilerplate().exists() {
-        let list = read_list(&project.boilerplate())?;
+        let list = kept.boilerplate.get(&project.boilerplate(), read_list)?.unwrap_or_default();
         for sentence in sentences.iter().filter(|sentence| sentence.boilerplate) {
             let range = sentence.range.start as usize..sentence.range.end as usize;
             let ids = ids_of(document, &subject.text[range.clone()], sentence.section, &config.structure);
@@ -150,18 +161,19 @@ fn about(opened: &OpenProject, subject: &TextSubject) -> Result<About> {
         sentences,
         boilerplate,
         draw: draw_of(config.project.seed, &document.doc_id),
-        tradable: if document.doc_id.is_empty() { Tradable::Unknown } else { tradable(opened, &project, subject)? },
+        tradable: if document.doc_id.is_empty() {
+            Tradable::Unknown
+        } else {
+            tradable(opened, &project, kept, subject)?
+        },
     })
 }
 
 /// The sentences that the project found in a document; none before its structure stage, or if they are those of another text.
-fn project_sentences(project: &Project, subject: &TextSubject) -> Result<Option<Vec<Sentence>>> {
+fn project_sentences(project: &Project, kept: &KeptTables, subject: &TextSubject) -> Result<Option<Vec<Sentence>>> {
     let Some((part, row)) = subject.place else { return Ok(None) };
-    let path = project.structure().path(part);
-    if !path.exists() {
-        return Ok(None);
-    }
-    let sentences = sentences_of_part(&path)?.into_iter().nth(row);
+    let part = kept.sentences.get(&project.structure().path(part), sentences_of_part)?;
+    let sentences = part.and_then(|part| part.get(row).cloned());
     let inside = |sentence: &Sentence| {
         let range = sentence.range.start as usize..sentence.range.end as usize;
         subject.text.get(range).is_some()
@@ -177,12 +189,14 @@ fn sections_by_headings(subject: &TextSubject) -> Result<Vec<Sentence>> {
     stretches.collect()
 }
 
-fn tradable(opened: &OpenProject, project: &Project, subject: &TextSubject) -> Result<Tradable> {
-    if !project.prices().exists() {
-        return Ok(Tradable::Unknown);
-    }
-    let frame = frames::read_parquet(&project.prices(), Some(&["date"]))?;
-    let calendar = Calendar::new(dates_of(&frame, "date")?.into_iter().flatten().collect())?;
+/// The trading days of a table of prices.
+fn calendar_of(prices: &Path) -> Result<Calendar> {
+    let frame = frames::read_parquet(prices, Some(&["date"]))?;
+    Calendar::new(dates_of(&frame, "date")?.into_iter().flatten().collect())
+}
+
+fn tradable(opened: &OpenProject, project: &Project, kept: &KeptTables, subject: &TextSubject) -> Result<Tradable> {
+    let Some(calendar) = kept.calendar.get(&project.prices(), calendar_of)? else { return Ok(Tradable::Unknown) };
     Ok(match calendar.tradable_from(subject.document.published_at, opened.config.market.cutoff) {
         Ok(day) => Tradable::From(day),
         Err(off) => Tradable::Never(off),
@@ -287,7 +301,7 @@ mod tests {
         let text = "瑞禾电气年报点评\n订单饱满。\n风险提示：需求不及预期。".to_owned();
         let document = Document { doc_id: "a/1".to_owned(), ..Document::default() };
         let subject = TextSubject { place: Some((0, 0)), document, title: 24, text };
-        let about = about(&opened, &subject).unwrap();
+        let about = about(&opened, &KeptTables::default(), &subject).unwrap();
         let sections: Vec<Section> = about.sentences.iter().map(|sentence| sentence.section).collect();
         assert_eq!(sections, [Section::Title, Section::Body, Section::Risk]);
         assert_eq!((about.tradable, about.boilerplate.len()), (Tradable::Unknown, 0));

@@ -20,11 +20,13 @@ use anyhow::{Context, Result};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::course::{expect_cells, expected_cells};
 use super::stage::Stage;
 use super::{CorpusParts, PipelineRun, feature_sets, version};
 use crate::config::Config;
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk;
+use inkstone_base::expected::ExpectedStage;
 use inkstone_base::job::Ctx;
 use inkstone_base::language::Message;
 use inkstone_base::{bail, ensure, message};
@@ -57,15 +59,17 @@ pub fn experiments(
         Some(name) => vec![config.find_experiment(name)?],
         None => config.experiment.iter().collect(),
     };
+    let named = |params: &Params| format!("experiment {:?}", params.name);
+    let plans = chosen.iter().map(|params| plan(config, params).with_context(|| named(params)));
+    let plans: Vec<Vec<PlannedCell>> = plans.collect::<Result<_>>()?;
+    let cells = chosen.iter().zip(&plans).map(|(params, plan)| (params.name.as_str(), features_in_order(plan)));
+    expect_cells(config, base, cells, ctx);
     let mut run = PipelineRun::new(config, base, ctx)?;
     run.run_until(Stage::Link)?;
     run.structure()?;
     run.rewrite_all()?;
     run.open_market();
     let store = Store::open(&run.project.store())?;
-    let named = |params: &Params| format!("experiment {:?}", params.name);
-    let plans = chosen.iter().map(|params| plan(config, params).with_context(|| named(params)));
-    let plans: Vec<Vec<PlannedCell>> = plans.collect::<Result<_>>()?;
     // Inputs that no setting changes are the project's own.
     run.extract_named(&plans.iter().flatten().flat_map(|cell| cell.configured_inputs(config)).collect(), &store)?;
     let in_use = feature_sets(config, &run.project)?;
@@ -92,6 +96,21 @@ pub fn experiments(
         run.reports.extend(reports);
     }
     Ok((run.reports, findings))
+}
+
+/// Names of the experiments of a configuration and the number of their cells.
+pub fn planned_cells(config: &Config) -> Vec<(String, usize)> {
+    let cells = |params: &Params| plan(config, params).map_or(0, |plan| plan.len());
+    config.experiment.iter().map(|params| (params.name.clone(), cells(params))).collect()
+}
+
+/// The stages of the experiments of a configuration on so many documents.
+pub fn expected_experiments(config: &Config, documents: u64) -> Vec<ExpectedStage> {
+    let stages = config.experiment.iter().filter_map(|params| {
+        let plan = plan(config, params).ok()?;
+        Some(expected_cells(&params.name, &features_in_order(&plan), documents))
+    });
+    stages.flatten().collect()
 }
 
 /// The findings that a project has, in the order of the configuration. Damaged ones are left out: the experiment makes them again.
@@ -390,6 +409,11 @@ impl ExperimentRun<'_> {
         let found = config.factor.iter().find(reads_a_feature).cloned();
         Ok(found.unwrap_or_else(|| factor::Params { name: "default".to_owned(), ..factor::Params::default() }))
     }
+}
+
+/// The features of the cells in the order in which they are computed.
+fn features_in_order(plan: &[PlannedCell]) -> Vec<&Feature> {
+    order_of(plan).into_iter().map(|number| &plan[number].varied.feature).collect()
 }
 
 /// The order in which cells are computed: those that read alike one after another, else as they are planned.

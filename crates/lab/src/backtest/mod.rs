@@ -20,6 +20,7 @@ pub mod events;
 mod ic;
 mod layers;
 mod names;
+mod names_table;
 mod outcome;
 mod params;
 #[cfg(test)]
@@ -41,6 +42,7 @@ pub use by_horizon::ByHorizon;
 pub(crate) use correlation::summarise;
 pub use layers::top_layer;
 pub use names::{DateName, DateNames, Dates, names_on};
+pub use names_table::{NameOfDate, NamesOfDate, NamesTable, names_frame};
 pub use outcome::{
     Alignment, Benchmark, Capacity, Coverage, Execution, FactorBeside, IcDecay, IcSeries, IcSummary, IndustryExposure,
     LayerReturns, Layers, LongShort, Outcome, Portfolio, PortfolioFigures, Refusal, Stability, StyleExposure, Styles,

@@ -11,7 +11,7 @@ use super::sheet::{ACROSS, LEFT, Sheet};
 use super::{Chart, FactorReport, notes, titled, words};
 use crate::legend::Symbol;
 use crate::svg::{self, ABOVE, BASELINE, BELOW, DIM, GRID, INK, NOT_SHOWN, TYPE};
-use inkstone_lab::backtest::IcSummary;
+use inkstone_lab::backtest::{IcSummary, SubSample};
 
 use inkstone_base::language::Language;
 
@@ -63,15 +63,22 @@ enum SampleRow {
     Sample(String, IcSummary),
 }
 
+/// Dates that a sample needs: of fewer its mean says nothing.
+const LEAST_DATES: usize = 20;
+
+/// True if a sample has enough dates to be shown.
+pub(super) fn has_dates(sample: &SubSample) -> bool {
+    sample.rank_ic.iter().any(|summary| summary.n >= LEAST_DATES)
+}
+
 fn samples<'a>(page: &FactorReport<'a>, language: Language) -> Option<Sheet<'a>> {
     const ROW: i32 = 22;
     let outcome = page.outcome;
     let mut rows = Vec::new();
     let all_names = outcome.ic.first().map(|series| series.rank_ic_summary).filter(|s| s.mean.is_finite());
     rows.extend(all_names.map(|summary| SampleRow::Sample(words::ALL_NAMES.to(language).to_owned(), summary)));
-    let there =
-        |sample: &&inkstone_lab::backtest::SubSample| sample.rank_ic.first().is_some_and(|s| s.mean.is_finite());
-    let samples: Vec<&inkstone_lab::backtest::SubSample> = outcome.samples.iter().filter(there).collect();
+    let there = |sample: &&SubSample| has_dates(sample) && sample.rank_ic.first().is_some_and(|s| s.mean.is_finite());
+    let samples: Vec<&SubSample> = outcome.samples.iter().filter(there).collect();
     for kind in samples.chunk_by(|a, b| a.by == b.by) {
         rows.push(SampleRow::Head(short(words::sample(&kind[0].by, language))));
         rows.extend(kind.iter().map(|s| SampleRow::Sample(short(words::sample(&s.group, language)), s.rank_ic[0])));

@@ -323,7 +323,7 @@ pub(super) fn portfolio_years(page: &FactorReport<'_>) -> Option<SectionPart> {
 pub(super) fn samples(page: &FactorReport<'_>) -> SectionPart {
     let outcome = page.outcome;
     let mut rows = Vec::new();
-    for sample in &outcome.samples {
+    for sample in outcome.samples.iter().filter(|sample| names::has_dates(sample)) {
         for (horizon, (summary, spread)) in outcome.sample_by_horizon(sample).iter() {
             let ends = names::interval(summary);
             let interval = match ends.iter().all(|end| end.is_finite()) {

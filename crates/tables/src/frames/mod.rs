@@ -7,6 +7,7 @@ mod foreign;
 mod tests;
 
 use std::io::{Cursor, Write};
+use std::ops::Range;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -46,6 +47,25 @@ pub fn read_parquet(path: &Path, columns: Option<&[&str]>) -> Result<DataFrame> 
     reader
         .finish()
         .with_context(|| message!("{} 不是可读的 Parquet 文件", "{} is not a readable Parquet file", path.display()))
+}
+
+/// Reads rows of a Parquet file of ours, all columns or those named, and no group of rows that has none of them.
+pub fn read_parquet_rows(path: &Path, columns: Option<&[&str]>, rows: Range<usize>) -> Result<DataFrame> {
+    let map = disk::sealed_bytes(path)?;
+    let columns = columns.map(|names| names.iter().map(|&name| name.to_owned()).collect());
+    let reader = ParquetReader::new(Cursor::new(map)).with_columns(columns).with_slice(Some((rows.start, rows.len())));
+    reader
+        .finish()
+        .with_context(|| message!("{} 不是可读的 Parquet 文件", "{} is not a readable Parquet file", path.display()))
+}
+
+/// Names of the columns of a Parquet file of ours, by its footer alone.
+pub fn columns_of_parquet(path: &Path) -> Result<Vec<String>> {
+    let map = disk::sealed_footer(path)?;
+    let schema = ParquetReader::new(Cursor::new(map)).schema();
+    let schema = schema
+        .with_context(|| message!("{} 不是可读的 Parquet 文件", "{} is not a readable Parquet file", path.display()))?;
+    Ok(schema.iter_names().map(|name| name.to_string()).collect())
 }
 
 /// Reads all columns but those named of a Parquet file of ours.

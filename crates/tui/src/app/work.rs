@@ -3,7 +3,7 @@
 use super::{App, Dialog, PendingQuestion};
 use crate::Start;
 use crate::desk::Work;
-use crate::jobs::{JobEntry, Phase, words};
+use crate::jobs::{JobEntry, JobNews, Phase, words};
 use crate::page::Page;
 use crate::words as common;
 use inkstone_base::shell::quoted;
@@ -17,6 +17,11 @@ impl App {
     pub(crate) fn can_pause(&self) -> bool {
         let target = self.jobs.target(self.page == Page::Jobs);
         target.is_some_and(|job| matches!(job.phase, Phase::Running | Phase::Paused))
+    }
+
+    /// True if the job that the keys are about is held.
+    pub(crate) fn is_paused(&self) -> bool {
+        self.jobs.target(self.page == Page::Jobs).is_some_and(|job| job.phase == Phase::Paused)
     }
 
     /// True if there is a job that can be stopped or taken out of the queue.
@@ -77,7 +82,7 @@ impl App {
         }
     }
 
-    pub(super) fn start(&mut self) {
+    pub(crate) fn start(&mut self) {
         let (command, run) = (self.workspace.command.clone(), self.workspace.run.clone());
         let name = self.say(common::PIPELINE).to_owned();
         if self.begin(Work { name, command, writes: true, run }, Page::Jobs) {
@@ -126,7 +131,14 @@ impl App {
     /// Looks at the jobs; true when there is something new to see.
     pub(super) fn look(&mut self) -> bool {
         let busy = self.jobs.busy();
-        let ended = self.jobs.look(&self.workspace);
+        let JobNews { ended, pages } = self.jobs.look(&self.workspace);
+        if ended.is_empty() && !pages.is_empty() {
+            // A run goes on, and what its stages have made so far can be looked at.
+            for page in pages {
+                self.with(page, |page, desk| page.reload(desk));
+            }
+            self.arrange();
+        }
         if !ended.is_empty() {
             // A question about a job that has ended meanwhile needs no answer.
             let answered = match &self.dialog {
@@ -150,6 +162,7 @@ impl App {
         } else if busy {
             self.models.look_at_course();
         }
+        self.look_at_configuration();
         let has_fault = self.remember_now_and_then();
         busy || has_fault
     }

@@ -39,6 +39,7 @@ const LEDGER: &[Page] = &[Page::Ledger];
 const JOBS: &[Page] = &[Page::Jobs];
 const FACTOR: &[Page] = &[Page::Factor];
 const EXPERIMENTS: &[Page] = &[Page::Experiments];
+const BARE: &[Page] = &[Page::Features, Page::Factor];
 const PIPELINE: &[Page] = &[Page::Corpus, Page::Factor, Page::Jobs];
 
 macro_rules! command {
@@ -106,12 +107,17 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("measure", A::Measure, ["m"], "测速" "measure", "按批大小量篇/秒、词元/秒与内存，Esc 停止" "speed and memory by batch size, Esc stops it", ONNX, true),
     command!("measure-with", A::MeasureWith, ["t"], "文本" "texts", "测速用的文本：语料或固定长度" "measure with the corpus or with texts of a length", ONNX, true),
 
+    // Pages without anything
+    command!("add-tone", A::AddTone, ["a"], "添加语气因子" "add tone", "在空的页上：添加情感词典特征与因子 tone，并运行" "on a page without anything: add a feature of tone with its factor, and run", BARE, true),
+    command!("add-ridge", A::AddRidge, ["A"], "添加学习因子" "add ridge", "在空的页上：添加 TF-IDF 与岭回归及其因子，并运行" "on a page without anything: add TF-IDF and ridge regression with its factor, and run", BARE, true),
+    command!("add-experiment", A::AddExperiment, ["a"], "添加实验" "add experiment", "没有实验时：添加截断策略的对照实验，并运行" "where there is no experiment: add a comparison of truncations, and run", EXPERIMENTS, true),
     // Features
     command!("look-into-set", A::FeatureOpen, ["enter"], "查看" "open", "读选中的特征集；近邻中打开那篇文档" "look into the set; among neighbours open the document", FEATURES, true),
     command!("feature-view", A::FeatureView, ["v"], "切换视图" "view", "体检、近邻、文件轮换" "health, neighbours, files in turn", FEATURES, true),
     command!("find-document", A::FeatureFind, ["/"], "找文档" "find", "按标题、编号或代码找一篇文档，看它的近邻" "find a document by title, id or code for its neighbours", FEATURES, true),
     command!("distance", A::FeatureMeasure, ["e"], "度量" "measure", "近邻：余弦或欧氏距离" "neighbours by cosine or by Euclidean distance", FEATURES, true),
     command!("past-only", A::FeaturePast, ["p"], "只看过去" "past only", "近邻：只看更早发布的文档，或不论先后" "neighbours: earlier documents alone, or all", FEATURES, true),
+    command!("sets-of-checks", A::FeatureChecks, ["z"], "检查用集" "check sets", "显示或隐藏检查与实验生成的特征集" "show or hide sets that checks and experiments made", FEATURES, true),
     command!("reread-features", A::FeatureReread, ["u"], "重读" "reread", "再读一次特征库" "read the feature store again", FEATURES, true),
 
     // Experiments
@@ -163,8 +169,8 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("back", A::Back, ["esc"], "返回" "back", "离开正文、文档、搜索结果、拒收列表；下钻中返回上一层" "leave the text, document, search, rejects; a level up", ALL, true),
     command!("down", A::Down, ["down", "j"], "下" "down", "下移一行" "one line down", ALL, false),
     command!("up", A::Up, ["up", "k"], "上" "up", "上移一行" "one line up", ALL, false),
-    command!("page-down", A::PageDown, ["pgdn", "space"], "下页" "page down", "下移一页；运行页滚动详情；因子曲线后移 21 日" "a page down; along a factor's curve 21 days on", ALL, false),
-    command!("page-up", A::PageUp, ["pgup", "b"], "上页" "page up", "上移一页；运行页滚动详情；因子曲线前移 21 日" "a page up; along a factor's curve 21 days back", ALL, false),
+    command!("page-down", A::PageDown, ["pgdn", "space"], "下页" "page down", "下移一页；任务页滚动详情；因子曲线后移 21 日" "a page down; along a factor's curve 21 days on", ALL, false),
+    command!("page-up", A::PageUp, ["pgup", "b"], "上页" "page up", "上移一页；任务页滚动详情；因子曲线前移 21 日" "a page up; along a factor's curve 21 days back", ALL, false),
     command!("first", A::First, ["home", "g"], "开头" "first", "到开头" "to the beginning", ALL, false),
     command!("last", A::Last, ["end", "G"], "末尾" "last", "到末尾" "to the end", ALL, false),
     command!("show-corpus", A::Show(Page::Corpus), ["1"], "语料" "corpus", "语料页：文档表与阅读" "the corpus: a table and a reader", ALL, false),

@@ -74,6 +74,7 @@ impl CorpusPage {
         let number = self.number(self.cursor.at).filter(|_| self.fault_here().is_none());
         let place = number.and_then(|n| self.catalogue.place(n));
         let wanted = place.map(|place| Wanted {
+            unmarked: false,
             list: self.list,
             place,
             cut: self.cut,

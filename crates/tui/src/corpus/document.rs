@@ -28,6 +28,8 @@ pub(crate) struct Wanted {
     /// The unit of the tokens; `None` leaves the body whole.
     pub cut: Option<TokenUnit>,
     pub width: usize,
+    /// True if marks can come later: the dictionary that they need may still have to be loaded.
+    pub unmarked: bool,
     pub pattern: Option<Pattern>,
 }
 
@@ -60,6 +62,33 @@ pub(super) struct ShownDocument {
 #[derive(Clone, Default)]
 pub(crate) struct Shelf(Arc<Mutex<Option<(Arc<CorpusIndex>, usize, DataFrame)>>>);
 
+impl Shelf {
+    /// A part of the corpus, with its bodies.
+    pub(crate) fn part(&self, index: &Arc<CorpusIndex>, part: usize) -> Result<DataFrame> {
+        let mut shelf = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, _, frame)) = shelf.as_ref().filter(|(of, read, _)| *read == part && *of == *index) {
+            return Ok(frame.clone());
+        }
+        // Two parts of long reports are not to be in memory at once.
+        *shelf = None;
+        let frame = frames::read_parquet(index.path(part)?, None)?;
+        *shelf = Some((index.clone(), part, frame.clone()));
+        Ok(frame)
+    }
+
+    /// The document at this part and row.
+    pub(crate) fn document(&self, index: &Arc<CorpusIndex>, (part, row): (usize, usize)) -> Result<Document> {
+        let frame = self.part(index, part)?.slice(i64::try_from(row)?, 1);
+        let path = index.path(part)?;
+        let documents = corpus::documents_from_frame(&frame)
+            .with_context(|| message!("无法使用 {}", "cannot use {}", path.display()))?;
+        documents
+            .into_iter()
+            .next()
+            .context(message!("列出之后语料变短了", "the corpus has become shorter since it was listed"))
+    }
+}
+
 /// The functions that a document is read with.
 pub(super) struct Library {
     pub index: Arc<CorpusIndex>,
@@ -71,7 +100,7 @@ pub(super) struct Library {
 impl Library {
     /// Reads the wanted parts; parts that `old` already has are taken from there.
     pub(super) fn read(&self, wanted: Wanted, old: Option<ShownDocument>, ctx: &Ctx) -> Result<ShownDocument> {
-        let source = |wanted: &Wanted| (wanted.list, wanted.place, wanted.cut);
+        let source = |wanted: &Wanted| (wanted.list, wanted.place, wanted.cut, wanted.unmarked);
         let same = old.as_ref().filter(|old| source(&old.wanted) == source(&wanted));
         let text = match same {
             Some(old) => old.text.clone(),
@@ -92,7 +121,7 @@ impl Library {
 
     fn text(&self, wanted: &Wanted) -> Result<DocumentText> {
         let (part, row) = wanted.place;
-        let frame = self.part(part)?;
+        let frame = self.shelf.part(&self.index, part)?;
         let frame = frame.slice(i64::try_from(row)?, 1);
         let path = self.index.path(part)?;
         let documents =
@@ -104,7 +133,7 @@ impl Library {
         let tokens = wanted.cut.map(|cut| (self.tokeniser)(&document.body, cut)).transpose()?.unwrap_or_default();
         // Marks that cannot be had are no reason to show no text.
         let marks = match &self.marker {
-            Some(marker) if self.index.cleaned => guarded(|| marker(part, row, &document)),
+            Some(marker) if self.index.cleaned && !wanted.unmarked => guarded(|| marker(part, row, &document)),
             _ => Ok(Vec::new()),
         };
         let (mut marks, fault) = match marks {
@@ -119,17 +148,5 @@ impl Library {
         };
         let (first, characters) = (first.map(str::to_owned), document.body.chars().count());
         Ok(DocumentText { document, characters, first, tokens, marks, fault })
-    }
-
-    fn part(&self, part: usize) -> Result<DataFrame> {
-        let mut shelf = self.shelf.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, _, frame)) = shelf.as_ref().filter(|(index, read, _)| *read == part && *index == self.index) {
-            return Ok(frame.clone());
-        }
-        // Two parts of long reports are not to be in memory at once.
-        *shelf = None;
-        let frame = frames::read_parquet(self.index.path(part)?, None)?;
-        *shelf = Some((self.index.clone(), part, frame.clone()));
-        Ok(frame)
     }
 }

@@ -35,7 +35,7 @@ pub(crate) use layout::{PieceKind, line};
 pub(crate) use load::CorpusIndex;
 
 use self::catalogue::{Catalogue, PartSlot};
-use self::document::Shelf;
+pub(crate) use self::document::Shelf;
 use self::filter::{Filter, FilterFault};
 use self::listed::{DocumentList, ListState, Wish};
 use self::listing::Recipe;
@@ -52,7 +52,7 @@ use super::field::Field;
 use super::list::{Cursor, moved};
 use super::look;
 use super::page::Table;
-use super::page_state::PageState;
+use super::page_state::{PageState, WHEEL_LINES};
 
 use inkstone_base::language::Message;
 
@@ -296,7 +296,8 @@ impl PageState for CorpusPage {
             }
             Action::OnTextPage => {
                 if let Some((part, row)) = self.number(self.cursor.at).and_then(|n| self.catalogue.place(n)) {
-                    desk.order(desk::PageRequest::Read(part, row));
+                    let among = self.listed.now.as_ref().map(|listing| listing.rows.as_slice().into());
+                    desk.order(desk::PageRequest::Read(part, row, among));
                 }
             }
             _ if self.focus == CorpusFocus::Table => self.cursor.step(action, self.len(), rows),
@@ -391,6 +392,19 @@ impl PageState for CorpusPage {
             } else {
                 let count = self.len();
                 self.cursor.click(at, look::inside(table), count);
+            }
+        }
+    }
+
+    fn wheel(&mut self, at: Position, down: bool, page: Rect, _desk: &Desk<'_>) {
+        let [table, reader] = view::panes(page);
+        let step = if down { Action::Down } else { Action::Up };
+        for _ in 0..WHEEL_LINES {
+            if reader.contains(at) {
+                let room = reader_view::room(reader).saturating_sub(1).max(1);
+                self.reader.scroll = moved(self.reader.scroll, step, self.reader.lines(), room);
+            } else {
+                self.cursor.step(step, self.len(), view::rows(table));
             }
         }
     }

@@ -15,6 +15,8 @@ pub(super) struct DocumentReader {
     shown: Option<Result<ShownDocument, (Wanted, Message)>>,
     asked: Option<Errand<ShownDocument>>,
     asked_for: Option<Wanted>,
+    /// True once a text was asked for with its marks.
+    has_marked: bool,
     /// The first line in sight.
     pub scroll: usize,
     /// Which of the passages found was jumped to.
@@ -101,6 +103,12 @@ impl DocumentReader {
             self.shown.take_if(|shown| shown.is_err());
             let old = self.shown().cloned();
             if let Some(library) = library() {
+                // The first text is shown as it is, and once more when the dictionary is there that cuts and marks it.
+                let wanted = match self.has_marked {
+                    true => wanted,
+                    false => Wanted { cut: None, unmarked: true, ..wanted },
+                };
+                self.has_marked = true;
                 self.asked_for = Some(wanted.clone());
                 self.asked = Some(desk.errand("read a document", move |ctx| library.read(wanted, old, ctx)));
             }

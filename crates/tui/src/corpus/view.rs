@@ -145,7 +145,10 @@ fn asked(context: &PageContext<'_>, corpus: &CorpusPage, cells: usize) -> LowerE
             let mut spans = Vec::new();
             if !corpus.filter.text().trim().is_empty() {
                 spans.push(Span::raw(format!(" {} ", context.say(own::FILTER))));
-                spans.push(Span::styled(width::cut(corpus.filter.text(), cells / 2), look::KEY));
+                let alone = corpus.search.is_none() && corpus.query_fault.is_none() && corpus.listed.fault.is_none();
+                let room =
+                    if alone { cells.saturating_sub(width::width(context.say(own::FILTER)) + 3) } else { cells / 2 };
+                spans.push(Span::styled(width::cut(corpus.filter.text(), room), look::KEY));
                 spans.push(Span::raw(" "));
             }
             if corpus.search.is_some() || corpus.query_fault.is_some() {

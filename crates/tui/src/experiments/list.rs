@@ -93,7 +93,13 @@ pub(crate) fn draw(context: &PageContext<'_>, experiments: &ExperimentsPage, fra
         Some(error) => vec![Line::styled(error.to_owned(), look::BAD)],
         None if context.workspace.laboratory.is_none() => vec![Line::raw(context.say(words::NO_LABORATORY))],
         None if experiments.loaded.is_none() => vec![Line::styled(context.say(words::READING), look::DIM)],
-        None => vec![Line::raw(context.say(words::NO_EXPERIMENT))],
+        None => {
+            let planned = context.workspace.laboratory.iter().flat_map(|laboratory| &laboratory.planned);
+            let line = |(name, cells): &(String, usize)| {
+                Line::styled(format!("  {name}: {cells} {}", context.say(own::CELLS)), look::DIM)
+            };
+            [Line::raw(context.say(words::NO_EXPERIMENT))].into_iter().chain(planned.map(line)).collect()
+        }
     };
     let lines = state(context).unwrap_or(message);
     look::message(lines, look::pane(format!(" {} ", context.say(words::EXPERIMENTS)), true), frame, area);

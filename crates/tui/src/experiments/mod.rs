@@ -46,6 +46,8 @@ pub struct ExperimentsPage {
     /// The experiment shown, of all that were run or are being run.
     selected: usize,
     view: ExperimentsView,
+    /// True if the grid is shown in place of the list until the list has something.
+    for_now: bool,
     /// Numbers of its cells as listed, the best first.
     order: Vec<usize>,
     cursor: Cursor,
@@ -102,6 +104,13 @@ impl ExperimentsPage {
         };
         self.selected = self.names().iter().position(|there| Some(*there) == name.as_deref()).unwrap_or(0);
         self.lay_out(cell);
+        // While an experiment runs for the first time there is a grid alone; the list is shown once it has something.
+        let only_grid = self.findings().is_none() && self.table.is_some();
+        if only_grid && self.view == ExperimentsView::List {
+            (self.view, self.for_now) = (ExperimentsView::Grid, true);
+        } else if !only_grid && std::mem::take(&mut self.for_now) {
+            self.view = ExperimentsView::List;
+        }
     }
 
     /// Lays the experiment out anew, this cell being marked where there is still one.
@@ -289,6 +298,7 @@ impl PageState for ExperimentsPage {
             }
             (Action::OpenDocument, None) => self.show(0, None, desk),
             (Action::View, None) => {
+                self.for_now = false;
                 self.view = match self.view {
                     ExperimentsView::List => ExperimentsView::Grid,
                     ExperimentsView::Grid => ExperimentsView::Frontier,

@@ -77,6 +77,7 @@ fn share_of(section: Section, layout: &Layout, kept: &[Range<usize>]) -> Section
 
 fn laboratory(found: impl Fn() -> Result<Vec<Findings>> + Send + Sync + 'static) -> Laboratory {
     Laboratory {
+        planned: vec![("长文".to_owned(), 24)],
         findings: Arc::new(found),
         grids: Arc::new(|| Ok(Vec::new())),
         document: Arc::new(|name, number| {

@@ -15,6 +15,7 @@ words! {
     EFFECT_OVER: "对其余设置取平均 · 每个取值的单元数", "means over the others · cells a value";
     UP_AXIS: "纵", "up";
     ACROSS_AXIS: "横 词元/篇（对数）", "across: tokens/document (log)";
+    CELLS: "个单元", "cells";
     CELLS_DONE: "已完成", "done";
     CELLS_SKIPPED: "已跳过", "skipped";
     CELLS_LEFT: "等待", "waiting";

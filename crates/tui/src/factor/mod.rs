@@ -21,7 +21,7 @@ use ratatui::layout::{Position, Rect};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use tracing::{Judgement, JudgementOf, Tracing};
+pub use tracing::{Judgement, JudgementOf, PlantedOf, PlantedTruth, Tracing};
 
 use super::action::Action;
 use super::context::PageContext;
@@ -63,6 +63,9 @@ pub struct FactorPage {
     /// The verdicts of the linter, while they are listed.
     checks: Option<Checks>,
     sheet: Option<TearSheet>,
+    /// The factor whose tables were read behind, and that reading.
+    prepared: Option<String>,
+    preparing: Option<Errand<()>>,
     /// The place in an earlier session, until the backtest is there.
     memory: Option<FactorMemory>,
 }
@@ -337,7 +340,22 @@ impl PageState for FactorPage {
         let remembered = self.memory.as_ref().and_then(|memory| memory.factor.as_ref());
         let at = remembered.and_then(|name| desk.workspace.factors.iter().position(|factor| factor == name));
         self.selected = at.unwrap_or(self.selected);
+        // A run may have written its tables anew.
+        self.prepared = None;
         self.ask(desk);
+    }
+
+    fn shown(&mut self, desk: &Desk<'_>) {
+        let Some(tracing) = &desk.workspace.tracing else { return };
+        let Some(name) =
+            self.name.clone().filter(|name| self.picture().is_some() && self.prepared.as_ref() != Some(name))
+        else {
+            return;
+        };
+        let prepare = tracing.prepare.clone();
+        self.prepared = Some(name.clone());
+        // Nobody waits for it: who goes down earlier reads the same tables.
+        self.preparing = Some(desk.errand("tables of a factor", move |ctx| prepare(&name, ctx)));
     }
 
     fn draw(&self, context: &PageContext<'_>, frame: &mut Frame<'_>, area: Rect) {

@@ -4,7 +4,7 @@ use anyhow::Result;
 use chrono::{Datelike, NaiveDate};
 use serde::de::DeserializeOwned;
 
-use super::Judgement;
+use super::{Judgement, PlantedTruth};
 use crate::Workspace;
 use inkstone_base::disk;
 use inkstone_base::language::Message;
@@ -28,6 +28,8 @@ pub(super) struct BacktestPicture {
     pub dates: Vec<NaiveDate>,
     /// The verdict of linter and ledger, if any.
     pub judgement: Option<Judgement>,
+    /// What was planted in the data about the factor.
+    pub planted: Option<PlantedTruth>,
     /// The verdicts of the checks for look-ahead, empty before they ran; or why they cannot be read.
     pub verdicts: Result<Vec<Verdict>, Message>,
     /// Returns around documents, for the charts that are saved.
@@ -93,8 +95,8 @@ impl BacktestPicture {
         dates.extend(&outcome.long_short.dates);
         dates.sort_unstable();
         dates.dedup();
-        let (judgement, verdicts, events) = (None, Ok(Vec::new()), None);
-        BacktestPicture { outcome, horizons, wealth, drawdown, coverage, dates, judgement, verdicts, events }
+        let (judgement, planted, verdicts, events) = (None, None, Ok(Vec::new()), None);
+        BacktestPicture { outcome, horizons, wealth, drawdown, coverage, dates, judgement, planted, verdicts, events }
     }
 
     /// Reads what there is of a factor; none before its backtest.
@@ -105,10 +107,11 @@ impl BacktestPicture {
         }
         // A ledger that a run holds, verdicts or events that cannot be read are no reason to show no backtest.
         let judgement = workspace.judgement.as_ref().and_then(|judge| judge(name).ok().flatten());
+        let planted = workspace.planted.as_ref().and_then(|planted| planted(name));
         let verdicts = read_verdicts(&project.lint(name)).map_err(|error| Message::of_error(&error));
         let events = read_if_there::<Option<EventStudy>>(&project.events(name)).ok().flatten().flatten();
         let picture = BacktestPicture::new(disk::read_json::<Outcome>(&project.backtest(name))?);
-        Ok(Some(Box::new(BacktestPicture { judgement, verdicts, events, ..picture })))
+        Ok(Some(Box::new(BacktestPicture { judgement, planted, verdicts, events, ..picture })))
     }
 
     /// The dates on which there are names with a value, ascending.

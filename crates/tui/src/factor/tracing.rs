@@ -23,10 +23,25 @@ pub(crate) type SentencesOf = Arc<dyn Fn(&str, usize, u32, &Ctx) -> Result<Vec<E
 /// Reads the verdict of linter and ledger on a factor; none if they have not looked at it.
 pub type JudgementOf = Arc<dyn Fn(&str) -> Result<Option<Judgement>> + Send + Sync>;
 
+/// What was planted in made data about a factor; none where nobody planted anything.
+pub type PlantedOf = Arc<dyn Fn(&str) -> Option<PlantedTruth> + Send + Sync>;
+
+/// The effect that was planted in made data, as a factor should find it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PlantedTruth {
+    /// By holding period in days: mean RankIC, and the ends of its 95 % interval. Empty: the factor must find nothing.
+    pub rank_ic: Vec<(usize, [f64; 3])>,
+}
+
+/// Reads what the lower levels of a factor need, so that they come at once.
+pub(crate) type PrepareFactor = Arc<dyn Fn(&str, &Ctx) -> Result<()> + Send + Sync>;
+
 /// The way from a factor to its words as the workbench opens it. The functions are called on threads of their own, and stop where
 /// their context is cancelled.
 #[derive(Clone)]
 pub struct Tracing {
+    /// Called behind as soon as a factor is shown.
+    pub prepare: PrepareFactor,
     /// Dates of a quantile.
     pub days: DaysOf,
     pub names: NamesOf,

@@ -11,7 +11,7 @@ use super::charts::{Axes, Bars, Curve, bar_at, bars_that_fit, date_at, draw_bars
 use super::figures::{bar_line, cursor_line, draw_figures, title};
 use super::picture::{BacktestPicture, CalendarStep, Horizon, fitting_means};
 use super::words as own;
-use super::{FactorFocus, FactorPage, LayerChart, checks, drill, tear_sheet};
+use super::{FactorFocus, FactorPage, LayerChart, PlantedTruth, checks, drill, tear_sheet};
 use crate::context::PageContext;
 use crate::desk::Desk;
 use crate::page::{Table, exact};
@@ -28,6 +28,8 @@ const FALL: u16 = 5;
 
 struct Regions {
     warning: Rect,
+    /// What was planted in the data.
+    planted: Rect,
     /// The factor, and beside it, where there is room, its test.
     head: [Rect; 2],
     /// RankIC, its sum, layers, long-short.
@@ -39,9 +41,10 @@ struct Regions {
 fn regions(picture: &BacktestPicture, page: Rect) -> Regions {
     let years = if page.height >= TALL { picture.outcome.long_short.by_year.len().min(6) as u16 + 3 } else { 0 };
     let wide = page.width >= WIDE;
-    let [warning, head, charts, years, cursor] = Layout::vertical([
+    let [warning, head, planted, charts, years, cursor] = Layout::vertical([
         Constraint::Length(u16::from(picture.outcome.lookahead)),
         Constraint::Length(if picture.judgement.is_some() && !wide { 6 } else { 5 }),
+        Constraint::Length(u16::from(picture.planted.is_some())),
         Constraint::Min(0),
         Constraint::Length(years),
         Constraint::Length(1),
@@ -53,7 +56,7 @@ fn regions(picture: &BacktestPicture, page: Rect) -> Regions {
     let [upper, lower] = Layout::vertical([Constraint::Percentage(50), Constraint::Min(0)]).areas(charts);
     let ([bars, sum], [layers, spread]) = (beside(upper, 50), beside(lower, 50));
     let head = beside(head, if wide { 45 } else { 100 });
-    Regions { warning, head, charts: [bars, sum, layers, spread], years, cursor }
+    Regions { warning, planted, head, charts: [bars, sum, layers, spread], years, cursor }
 }
 
 pub(super) enum ClickedFactor {
@@ -118,6 +121,9 @@ pub(crate) fn draw(context: &PageContext<'_>, factor: &FactorPage, frame: &mut F
         frame.render_widget(Line::styled(line, look::BAD.patch(look::SELECTED)), regions.warning);
     }
     draw_figures(context, factor, picture, frame, regions.head);
+    if let Some((planted, horizon)) = picture.planted.as_ref().zip(picture.horizons.get(factor.horizon)) {
+        frame.render_widget(planted_line(context, planted, horizon, page.width as usize), regions.planted);
+    }
     let [bars, sum, layers, spread] = regions.charts;
     let at = factor.cursor.and_then(|i| picture.dates.get(i)).copied();
     if let Some(horizon) = picture.horizons.get(factor.horizon) {
@@ -134,6 +140,30 @@ pub(crate) fn draw(context: &PageContext<'_>, factor: &FactorPage, frame: &mut F
         _ => cursor_line(context, factor, picture, at, page.width as usize),
     };
     frame.render_widget(line, regions.cursor);
+}
+
+/// What was planted beside what was found: `植入真值 RankIC 1d +0.041（0.030..0.052）· 测得 +0.040 ✓ 在区间内`.
+fn planted_line<'a>(context: &PageContext<'_>, planted: &PlantedTruth, horizon: &Horizon, columns: usize) -> Line<'a> {
+    let summary = &horizon.summary;
+    let measured = format!("{} {}", context.say(own::MEASURED), figures::rank_ic(summary.mean));
+    let (text, good) = if planted.rank_ic.is_empty() {
+        let good = summary.p > 0.05;
+        let p = format!("{measured} (p {})", figures::number(summary.p, 2));
+        let verdict = if good { own::FOUND_NOTHING } else { own::FOUND_SOMETHING };
+        (format!("{} · {p} {}", context.say(own::PLANTED_NOTHING), context.say(verdict)), good)
+    } else {
+        let Some((days, [mean, low, high])) = planted.rank_ic.iter().find(|(days, _)| *days == horizon.days) else {
+            let known: Vec<String> = planted.rank_ic.iter().map(|(days, _)| format!("{days}d")).collect();
+            let text = format!(" {} {}", context.say(own::PLANTED_AT), known.join(" "));
+            return Line::styled(width::cut(&text, columns), look::DIM);
+        };
+        let good = (*low..=*high).contains(&summary.mean);
+        let interval = format!("{}..{}", figures::rank_ic(*low), figures::rank_ic(*high));
+        let truth = format!("{} RankIC {days}d {} ({interval})", context.say(own::PLANTED), figures::rank_ic(*mean));
+        let verdict = if good { own::INSIDE } else { own::OUTSIDE };
+        (format!("{truth} · {measured} {}", context.say(verdict)), good)
+    };
+    Line::styled(width::cut(&format!(" {text}"), columns), if good { look::GOOD } else { look::NOTE })
 }
 
 fn draw_rank_ic(

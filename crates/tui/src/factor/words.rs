@@ -8,6 +8,14 @@ words! {
     TESTS: "检验", "Tests";
     KNOWN_FROM: "日期", "dates";
     ALIGNED: "对齐", "aligned";
+    PLANTED: "植入的真值", "planted";
+    PLANTED_NOTHING: "植入的真值：没有效应", "planted: no effect";
+    PLANTED_AT: "植入的真值见持有期（按 d）", "the planted truth is shown for (press d)";
+    MEASURED: "测得", "found";
+    INSIDE: "✓ 在 95 % 区间内", "✓ inside the 95 % interval";
+    OUTSIDE: "✗ 在 95 % 区间外", "✗ outside the 95 % interval";
+    FOUND_NOTHING: "✓ 与零无异", "✓ no different from 0";
+    FOUND_SOMETHING: "! 显著（二十次里约有一次）", "! significant (about once in twenty)";
     UNLINTED: "未做，按 l 检查", "not done: press l";
     AFTER_TRADE: "买入后第 n 日", "day after the trade";
     ALL_YEARS: "全部", "all";

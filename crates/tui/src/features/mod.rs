@@ -102,6 +102,9 @@ impl<T> SetReading<T> {
 #[derive(Default)]
 pub struct FeaturesPage {
     asked: Option<Errand<FeatureListing>>,
+    /// Sets that checks and experiments made, and whether they are listed.
+    of_checks: usize,
+    shows_checks: bool,
     /// The last listing that came; it stands while another is asked for.
     listing: Option<FeatureListing>,
     sets: Cursor,
@@ -198,6 +201,11 @@ impl FeaturesPage {
         }
     }
 
+    /// True if nothing is configured and nothing is there.
+    pub(crate) fn is_bare(&self) -> bool {
+        self.listing.as_ref().is_some_and(|listing| listing.sets.is_empty())
+    }
+
     /// The summary of the selected set, once it was read.
     fn health(&self) -> Option<&Health> {
         let set = self.selected()?.id?;
@@ -220,6 +228,7 @@ impl PageState for FeaturesPage {
     fn can(&self, action: Action, _: &PageContext<'_>) -> bool {
         match action {
             Action::FeatureReread => true,
+            Action::FeatureChecks => self.of_checks > 0,
             Action::FeatureMeasure | Action::FeaturePast => self.shows_neighbours(),
             _ => self.has_sets(),
         }
@@ -232,6 +241,10 @@ impl PageState for FeaturesPage {
                 self.reload(desk);
                 self.forget_faults();
             }
+            Action::FeatureChecks => {
+                self.shows_checks = !self.shows_checks;
+                self.reload(desk);
+            }
             Action::FeatureView => self.view = self.view.next(),
             Action::FeatureOpen if self.focus == FeaturesFocus::Sets => {
                 self.focus = FeaturesFocus::Below;
@@ -242,7 +255,7 @@ impl PageState for FeaturesPage {
                 let set = self.readable().map(|(set, _)| set);
                 let chosen = if self.view == FeaturesView::Near { self.near.choose(set) } else { None };
                 if let Some((part, row)) = chosen {
-                    desk.order(PageRequest::Read(part, row));
+                    desk.order(PageRequest::Read(part, row, None));
                 }
                 self.forget_faults();
                 self.read(desk);
@@ -278,7 +291,12 @@ impl PageState for FeaturesPage {
     }
 
     fn arrange(&mut self, area: Rect, desk: &Desk<'_>) {
-        if let Some(listing) = Errand::take_new(&mut self.asked) {
+        if let Some(mut listing) = Errand::take_new(&mut self.asked) {
+            let of_checks = |set: &FeatureSet| set.state == FeatureState::OfChecks;
+            self.of_checks = listing.sets.iter().filter(|set| of_checks(set)).count();
+            if !self.shows_checks {
+                listing.sets.retain(|set| !of_checks(set));
+            }
             let place = self.wanted.take().and_then(|name| listing.sets.iter().position(|set| set.name == name));
             self.sets.at = place.unwrap_or(self.sets.at);
             self.listing = Some(listing);
@@ -349,6 +367,7 @@ impl PageState for FeaturesPage {
         json!({
             "set": self.selected().map(|set| set.name.clone()),
             "view": self.view.id(),
+            "checks": self.shows_checks,
             "distance": self.near.measure == NearMeasure::Euclid,
             "any_time": self.near.any_time,
             "document": self.near.place,
@@ -358,6 +377,7 @@ impl PageState for FeaturesPage {
     fn recall(&mut self, memory: &Value) {
         self.wanted = memory["set"].as_str().map(str::to_owned);
         self.view = FeaturesView::named(&memory["view"]).unwrap_or(self.view);
+        self.shows_checks = memory["checks"] == true;
         if memory["distance"] == true {
             self.near.measure = NearMeasure::Euclid;
         }

@@ -86,6 +86,9 @@ fn draw_sets(
         figures::count(listing.documents),
         context.say(w::DOCUMENTS)
     );
+    if state.of_checks > 0 && !state.shows_checks {
+        title += &format!(" · {} {}", context.say(w::HIDDEN), state.of_checks);
+    }
     if let Some(stats) = &listing.stats {
         title += &format!(" · {} {}", context.say(w::STORE), bytes(stats.file_bytes));
     }

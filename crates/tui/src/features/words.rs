@@ -9,7 +9,7 @@ pub(super) use crate::words::{
 words! {
     SETS: "特征集", "Feature sets";
     NO_BENCH: "这个工作台没有打开项目配置，看不到特征库。", "This workbench was opened without a configuration: there is no feature store to look at.";
-    NO_FEATURES: "还没有特征：在 workbench.toml 里写一个 [[feature]]（例如 name = \"tone\"、model = \"lexicon\"），再到任务页按 r 运行。", "There are no features yet: add a [[feature]] to workbench.toml (name = \"tone\", model = \"lexicon\", for instance), then press r on the page of jobs.";
+    NO_FEATURES: "还没有特征。按 a 添加情感词典特征 tone（有价格时连同因子）并运行，按 A 添加 TF-IDF 与岭回归；或在 workbench.toml 里写 [[feature]]，再按 r。", "There are no features yet. a adds a feature of tone (with its factor where there are prices) and runs it, A adds TF-IDF and ridge regression; or write a [[feature]] in workbench.toml and press r.";
     UNREADABLE: "⚠ 特征库读不出：数字出自上次运行的报告", "⚠ the feature store cannot be read: figures are those of the last run";
     NOT_READ: "读不出特征库，读不到这个集。按 u 再试。", "The feature store cannot be read, and so the set cannot either. Press u to try again.";
     COLUMNS: "列", "cols";
@@ -85,5 +85,6 @@ words! {
     SEARCH: "参数搜索", "search";
     OUT_OF_FOLD: "折外", "out of fold";
     TRIED: "每折试过的组合", "combinations tried in each fold";
+    HIDDEN: "按 z 显示检查用的集", "z shows sets of checks";
     NOT_FITTED: "没有拟合", "nothing fitted";
 }

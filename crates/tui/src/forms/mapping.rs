@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Rect;
 use serde::Deserialize;
 
-use super::{FormBench, PAGE, mapping_view, motion, words};
+use super::{FormBench, PAGE, alike, mapping_view, motion, words};
 use crate::errand::{Errand, Messenger};
 use crate::field::Field;
 use crate::list::Cursor;
@@ -71,6 +71,8 @@ pub(super) struct Mapping {
     pub(super) editing: Option<Field>,
     /// True if the source cannot be taken yet, and the user has tried.
     pub(super) refused: Option<Word>,
+    /// True if the file stands for those beside it that have the same columns.
+    pub(super) widened: bool,
 }
 
 impl Mapping {
@@ -78,8 +80,11 @@ impl Mapping {
     pub(super) fn open(path: &str, taken: &[String], bench: &FormBench, messenger: &Messenger) -> Mapping {
         let draft =
             Source { name: name_of(path, taken), path: path.to_owned(), kind: kind_of(path), ..Source::default() };
-        let (first, preview) = (draft.clone(), bench.preview.clone());
+        let (mut first, preview, folder) = (draft.clone(), bench.preview.clone(), bench.folder.clone());
         let asked = messenger.send("look at a file", move |ctx| {
+            if let Some((pattern, _)) = alike::pattern(&folder, &first.path) {
+                first.path = pattern;
+            }
             let seen = preview(&first, ctx)?;
             // A file that lacks what documents have may be the prices or the securities.
             for table in [Table::Prices, Table::Securities] {
@@ -104,6 +109,7 @@ impl Mapping {
             cursor: Cursor::default(),
             editing: None,
             refused: None,
+            widened: false,
         }
     }
 
@@ -125,6 +131,7 @@ impl Mapping {
         if self.asked.look() {
             match self.asked.get_mut() {
                 Some((source, seen)) => {
+                    self.widened |= source.path != self.draft.path;
                     self.draft.clone_from(source);
                     (self.seen, self.fault) = (Some(std::mem::take(seen)), None);
                 }

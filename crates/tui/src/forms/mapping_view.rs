@@ -157,7 +157,13 @@ impl Mapping {
                 lines
             }
             (None, Some(seen)) if seen.tried == 0 => vec![Line::raw(say(words::NO_ROWS))],
-            (None, Some(seen)) => result(seen, self.draft.table, inner.width.into(), language),
+            (None, Some(seen)) => {
+                let mut lines = result(seen, self.draft.table, inner.width.into(), language);
+                if self.widened {
+                    lines.extend(in_lines(say(words::WIDENED), inner.width.into(), look::NOTE));
+                }
+                lines
+            }
         };
         frame.render_widget(Paragraph::new(lines), inner);
     }

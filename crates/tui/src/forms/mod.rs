@@ -4,6 +4,7 @@
 //! tries a source on its first rows. A text on the screen is saved only when it has no fault, and never over a file that
 //! somebody else has changed meanwhile.
 
+mod alike;
 mod folder;
 mod mapping;
 mod mapping_view;
@@ -11,6 +12,7 @@ mod picker;
 mod settings;
 mod settings_view;
 mod sourcing;
+mod templates;
 mod value;
 pub(crate) mod words;
 
@@ -35,6 +37,8 @@ use inkstone_corpus::ingest::{Preview, Source};
 pub(crate) use settings::{FormOutcome, SettingsForm};
 pub(crate) use sourcing::Sourcing;
 pub(crate) use sourcing::SourcingStep;
+pub use templates::Template;
+pub(crate) use templates::has_prices;
 
 pub(crate) type ReadSheet = Arc<dyn Fn() -> Result<Sheet> + Send + Sync>;
 
@@ -124,6 +128,8 @@ pub enum Change {
     /// One more section of this name, as an example.
     Example(String),
     Source(Box<Source>),
+    /// One more section of this name, with this text.
+    Block(String, String),
     /// The section of this name and number goes.
     Remove(String, usize),
 }

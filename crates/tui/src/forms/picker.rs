@@ -40,6 +40,12 @@ pub(super) struct Picker {
     came_from: Option<String>,
 }
 
+/// True if a text that is typed behind a folder is a path of its own: a slash behind a slash, `~`, or a pasted path from the root on.
+fn begins_anew(field: &Field, text: &str) -> bool {
+    let text = text.trim_start();
+    (text.starts_with('/') || text.starts_with('~')) && (field.text().is_empty() || field.text().ends_with('/'))
+}
+
 impl Picker {
     pub(super) fn open(folder: &Path, messenger: Messenger) -> Picker {
         let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
@@ -104,6 +110,7 @@ impl Picker {
 
     pub(super) fn paste(&mut self, text: &str) {
         match &mut self.path {
+            Some(field) if begins_anew(field, text) => *field = Field::new(text.trim()),
             Some(field) => field.insert(text),
             None => self.filter.get_or_insert_with(Field::default).insert(text),
         }
@@ -182,6 +189,9 @@ impl Picker {
                     return Picked::File(path);
                 }
                 self.going = Some(self.messenger.send("look up a path", move |_| look_up(path)));
+            }
+            KeyCode::Char(one @ ('/' | '~')) if begins_anew(field, &one.to_string()) => {
+                (*field, self.fault) = (Field::new(one), None);
             }
             _ => {
                 if field.key(key) == Some(true) {

@@ -54,6 +54,8 @@ pub(crate) struct SettingsForm {
     sourcing: Option<Sourcing>,
     /// Says that another process has the project, so that nothing is changed here.
     pub(super) read_only: bool,
+    /// True if the first key that is wrong is to be marked as soon as the configuration is read.
+    seeks_fault: bool,
 }
 
 impl SettingsForm {
@@ -77,9 +79,15 @@ impl SettingsForm {
             leaving: false,
             sourcing: None,
             read_only,
+            seeks_fault: false,
         };
         settings.read();
         settings
+    }
+
+    /// Opens the form on a configuration with faults, at the first key that is wrong.
+    pub(crate) fn at_fault(bench: &FormBench, messenger: Messenger) -> SettingsForm {
+        SettingsForm { seeks_fault: true, ..SettingsForm::open(bench, messenger, false) }
     }
 
     fn read(&mut self) {
@@ -115,6 +123,9 @@ impl SettingsForm {
                 self.on_disk.clone_from(&sheet.text);
                 (self.sheet, self.fault) = (Some(sheet), None);
                 self.past.clear();
+                if std::mem::take(&mut self.seeks_fault) {
+                    self.to_first_fault();
+                }
             }
             Some(Err(fault)) => self.fault = Some(fault),
             None => {}
@@ -371,25 +382,35 @@ impl SettingsForm {
         }
     }
 
+    /// Opens the way from a file to a source.
+    pub(crate) fn choose_source(&mut self) {
+        self.sourcing = Some(Sourcing::open(&self.bench, Vec::new(), &self.messenger));
+    }
+
     fn remove(&mut self) {
         let Some((section, number)) = self.group().and_then(|group| numbered(&group.path)) else { return };
         self.change(&Change::Remove(section.to_owned(), number), words::REMOVED);
         self.in_keys = false;
     }
 
+    /// Marks the first key that is wrong.
+    fn to_first_fault(&mut self) {
+        let Some(sheet) = self.sheet.clone() else { return };
+        let Some(fault) = sheet.faults.first() else { return };
+        let longest = |group: &(usize, &SettingGroup)| group.1.path.len();
+        let groups = sheet.groups.iter().enumerate().filter(|(_, group)| is_below(&fault.path, &group.path));
+        if let Some((at, group)) = groups.max_by_key(longest) {
+            (self.groups.at, self.in_keys) = (at, true);
+            let key = |entry: &&SettingEntry| is_below(&fault.path, &format!("{}.{}", group.path, entry.key));
+            self.keys.at = self.entries().iter().position(key).unwrap_or(0);
+        }
+    }
+
     fn save(&mut self) {
         let Some(sheet) = self.sheet.clone().filter(|_| self.saving.is_none()) else { return };
-        if let Some(fault) = sheet.faults.first() {
+        if !sheet.faults.is_empty() {
             self.message = Some(Notice::Bad(words::MEND_FIRST));
-            // To the first key that is wrong.
-            let longest = |group: &(usize, &SettingGroup)| group.1.path.len();
-            let groups = sheet.groups.iter().enumerate().filter(|(_, group)| is_below(&fault.path, &group.path));
-            if let Some((at, group)) = groups.max_by_key(longest) {
-                (self.groups.at, self.in_keys) = (at, true);
-                let key = |entry: &&SettingEntry| is_below(&fault.path, &format!("{}.{}", group.path, entry.key));
-                self.keys.at = self.entries().iter().position(key).unwrap_or(0);
-            }
-            return;
+            return self.to_first_fault();
         }
         let save = self.bench.save.clone();
         self.saving = Some(self.messenger.send("save the configuration", move |_| save(&sheet)));

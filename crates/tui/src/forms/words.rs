@@ -35,6 +35,7 @@ words! {
     REFUSED: "拒收", "rejected";
     TIMES: "时间格式", "times";
     FILES_IN_ALL: "文件数", "files:";
+    WIDENED: "旁边的文件列相同，已一并读取；只要一个文件就改路径。", "Files beside it have the same columns and are read with it; change the path to read one alone.";
     NO_ROWS: "文件里没有数据行。", "The file has no rows.";
     LACKING: "缺少必需的列：", "Columns are missing:";
     MAP_THEM: "在左侧选中该字段，用 ←/→ 指定列。", "Choose the field at the left and its column with ←/→.";
@@ -97,6 +98,7 @@ words! {
     LEAVE_UNSAVED: "有未保存的修改：再按一次 Esc 放弃，s 保存。", "There are unsaved changes: press Esc again to drop them, s to save.";
     MEND_FIRST: "先改正标 ✗ 的键再保存。", "Fix the keys marked ✗ before saving.";
     NOT_TAKEN: "没有采用：", "Rejected:";
+    NEEDS_PRICES: "因子需要日线价格：先选价格表，保存后再按 a", "A factor needs daily prices: choose their table, save, and press a again";
     ADDED: "已添加（尚未保存）", "added, not saved yet";
     REMOVED: "已删除（尚未保存）", "removed, not saved yet";
 }

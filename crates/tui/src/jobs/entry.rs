@@ -6,6 +6,7 @@ use crate::desk::Work;
 use crate::page::Page;
 use crate::{Runner, Workspace, reading};
 use inkstone_base::data::Report;
+use inkstone_base::expected::RunShare;
 use inkstone_base::job::{Ctx, Job, JobState, StageProgress, StageState};
 use inkstone_base::language::Message;
 
@@ -36,6 +37,8 @@ pub struct JobEntry {
     pub stages: Vec<StageProgress>,
     /// Time at work at the last look; pauses are left out.
     pub worked: Duration,
+    /// How far the whole job is, where its stages are known beforehand.
+    pub course: Option<RunShare>,
     writes: bool,
     /// The work, until it begins: what it holds goes when it has ended.
     run: Option<Runner>,
@@ -56,6 +59,7 @@ impl JobEntry {
             causes: Vec::new(),
             stages: Vec::new(),
             worked: Duration::ZERO,
+            course: None,
             writes,
             run: Some(run),
             job: None,
@@ -82,13 +86,25 @@ impl JobEntry {
         self.writes
     }
 
-    /// The share done of the stage at work, 1 after a good end; none if unknown.
+    /// The share done of the job, or of the stage at work where the stages of the job are not known beforehand; 1 after a good end; none if
+    /// unknown.
     pub fn share(&self) -> Option<f64> {
         if self.phase == Phase::Done {
             return Some(1.0);
         }
+        if let Some(course) = &self.course {
+            return Some(course.done);
+        }
         let stage = self.stage()?;
         stage.total.filter(|total| *total > 0).map(|total| (stage.done as f64 / total as f64).min(1.0))
+    }
+
+    /// The time left of the job, or of the stage at work where the stages of the job are not known beforehand.
+    pub(super) fn left(&self) -> Option<Duration> {
+        match &self.course {
+            Some(course) => course.left,
+            None => self.stage()?.eta(),
+        }
     }
 
     /// The stage at work, else the newest.
@@ -140,6 +156,7 @@ impl JobEntry {
         let state = job.poll();
         self.stages = job.ctx().progress().stages();
         self.worked = job.ctx().progress().worked();
+        self.course = job.ctx().progress().share();
         match state {
             JobState::Running => return false,
             JobState::Done(_) => self.phase = Phase::Done,

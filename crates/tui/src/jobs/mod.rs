@@ -19,6 +19,8 @@ pub(crate) use log::Happening;
 pub(crate) use log::JobLog;
 pub(crate) use view::{state, word};
 
+use std::collections::BTreeSet;
+
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use serde_json::{Value, json};
@@ -74,10 +76,28 @@ struct RejectList {
     cursor: usize,
 }
 
-/// Something in the list of jobs has changed.
+/// A job that has just ended.
 pub struct Ended {
     pub from: Page,
     pub(crate) phase: Phase,
+}
+
+/// The news of a look at the jobs.
+#[derive(Default)]
+pub struct JobNews {
+    pub ended: Vec<Ended>,
+    /// Pages that have something new to show, made by stages that have just ended.
+    pub pages: BTreeSet<Page>,
+}
+
+/// The pages that show what the stage of this name makes.
+fn pages_of(stage: &str) -> &'static [Page] {
+    match stage.split(' ').next().unwrap_or_default() {
+        "ingest" | "clean" | "link" | "structure" => &[Page::Corpus, Page::Text],
+        "extract" => &[Page::Features, Page::Models],
+        "backtest" | "lint" => &[Page::Factor, Page::Ledger],
+        _ => &[],
+    }
 }
 
 impl JobsPage {
@@ -176,23 +196,26 @@ impl JobsPage {
         Some(phase)
     }
 
-    /// Updates the progress of all jobs and starts those that can start now. Returns the jobs that have just ended.
-    pub fn look(&mut self, workspace: &Workspace) -> Vec<Ended> {
-        let mut ended = Vec::new();
+    /// Updates the progress of all jobs and starts those that can start now.
+    pub fn look(&mut self, workspace: &Workspace) -> JobNews {
+        let mut news = JobNews::default();
         for job in &mut self.list {
             let over = job.look();
             for (report, note) in job.news() {
+                if !report.unchanged {
+                    news.pages.extend(pages_of(&report.stage));
+                }
                 self.log.note(Happening::Stage(Box::new(log::StageFigures::new(&job.name, &report, note))));
             }
             if over {
                 self.log.note(how_it_ended(job));
-                ended.push(Ended { from: job.from, phase: job.phase.clone() });
+                news.ended.push(Ended { from: job.from, phase: job.phase.clone() });
             }
         }
-        if !ended.is_empty() {
+        if !news.ended.is_empty() {
             self.go_on(workspace);
         }
-        ended
+        news
     }
 
     /// Looks at a job, or at the one under way.

@@ -73,6 +73,10 @@ fn title<'a>(context: &PageContext<'_>, jobs: &JobsPage) -> Line<'a> {
     Line::from(title)
 }
 
+/// Cells of a name and of a bar below which they say nothing.
+const LEAST_NAME: usize = 8;
+const LEAST_BAR: usize = 6;
+
 /// Cells of the columns stage, bar, rows, out, dropped, rate, time; names and counts are not cut where there is room.
 fn columns(total: usize, stages: &[StageProgress]) -> [usize; 7] {
     let widest = |measure: fn(&StageProgress) -> usize, least: usize, most: usize| {
@@ -80,11 +84,19 @@ fn columns(total: usize, stages: &[StageProgress]) -> [usize; 7] {
     };
     let name = widest(|s| width::width(&term(&s.name)), 10, 24);
     let rows = widest(|s| rows(s).len(), 9, 19);
-    let (out, dropped, rate, time) = (9, 7, 8, 8);
-    let bar = total.saturating_sub(name + rows + out + dropped + rate + time + 6);
+    let time = 8;
+    // A column that does not fit is left out, not cut: first the rate, then the rows dropped, then those out.
+    let mut further = [9, 7, 8];
+    for column in (0..further.len()).rev() {
+        if LEAST_NAME + LEAST_BAR + rows + further.iter().sum::<usize>() + time + 6 > total {
+            further[column] = 0;
+        }
+    }
+    let [out, dropped, rate] = further;
+    let others = rows + out + dropped + rate + time + 6;
     // A bar of less says nothing; then the name gives way.
-    let short = 6usize.saturating_sub(bar);
-    [name.saturating_sub(short), bar.max(6), rows, out, dropped, rate, time]
+    let name = name.min(total.saturating_sub(others + LEAST_BAR)).max(LEAST_NAME);
+    [name, total.saturating_sub(name + others).max(LEAST_BAR), rows, out, dropped, rate, time]
 }
 
 /// The rows a stage has read: `done/total` while it runs, then the rows that came in.
@@ -316,6 +328,8 @@ pub(super) fn table(jobs: &JobsPage, language: Language) -> Table {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -324,5 +338,25 @@ mod tests {
         assert_eq!(bar(Some(0.53125), 0, 4), "██▏ ");
         assert_eq!(bar(Some(2.0), 0, 4), "████");
         assert_eq!(bar(None, 400, 4), "··█·");
+    }
+
+    #[test]
+    fn columns_fit_every_screen_and_the_last_one_is_never_cut() {
+        let stage = |name: &str, rows: u64| StageProgress {
+            name: name.to_owned(),
+            unit: "docs",
+            done: rows,
+            total: None,
+            note: String::new(),
+            elapsed: Duration::from_secs(1),
+            state: StageState::Running,
+        };
+        let stages = [stage("extract placebo · masked", 4_300_000), stage("clean", 9)];
+        for total in 58..200 {
+            let [.., rate, time] = columns(total, &stages);
+            let widths = columns(total, &stages);
+            assert_eq!(widths.iter().sum::<usize>() + 6, total, "{widths:?}");
+            assert_eq!((time, rate == 0 || rate == 8), (8, true), "{widths:?}");
+        }
     }
 }

@@ -12,6 +12,7 @@ use crate::context::PageContext;
 use crate::words as common;
 use crate::words::Word;
 use crate::{figures, look, width};
+use inkstone_base::job::StageProgress;
 
 /// Rows of a page from which the list of jobs may be longer.
 const TALL: u16 = 30;
@@ -150,7 +151,7 @@ impl JobColumns {
         };
         let percent = share.filter(|_| job.phase != Phase::Waiting).map(|share| format!("{:.0}%", 100.0 * share));
         let worked = if job.phase == Phase::Waiting { String::new() } else { figures::span(job.worked) };
-        let left = stage.filter(|_| job.is_under_way()).and_then(inkstone_base::job::StageProgress::eta);
+        let left = Some(job).filter(|job| job.is_under_way()).and_then(JobEntry::left);
         let left = left.map(|left| format!("{} {}", context.say(words::LEFT), figures::span(left))).unwrap_or_default();
         let gap = || Span::raw(" ");
         let name = if selected { look::SELECTED } else { look::PLAIN };
@@ -162,7 +163,7 @@ impl JobColumns {
             gap(),
             Span::raw(width::right(&percent.unwrap_or_default(), 4)),
             gap(),
-            Span::styled(width::left(&stage.map(|stage| term(&stage.name)).unwrap_or_default(), self.stage), look::DIM),
+            Span::styled(width::left(&stage_of(job, stage), self.stage), look::DIM),
             gap(),
             Span::styled(width::left(context.say(word), 9), style),
             gap(),
@@ -173,7 +174,16 @@ impl JobColumns {
     }
 }
 
-/// The state of the jobs for the first line: `features 63%`, `2 jobs · 63%`, or that the newest has failed.
+/// The stage at work with its number: `9/35 clean`.
+fn stage_of(job: &JobEntry, stage: Option<&StageProgress>) -> String {
+    let name = stage.map(|stage| term(&stage.name)).unwrap_or_default();
+    match job.course.filter(|_| job.is_under_way()) {
+        Some(course) => format!("{}/{} {name}", course.stage, course.stages),
+        None => name.to_string(),
+    }
+}
+
+/// The state of the jobs for the first line: `features 63% 9/35 -12s`, `2 jobs · 63%`, or that the newest has failed.
 pub(crate) fn state<'a>(context: &PageContext<'_>) -> Option<Span<'a>> {
     let open: Vec<&JobEntry> = context.jobs.iter().filter(|job| job.is_open()).collect();
     let at_work = open.iter().find(|job| job.is_under_way()).or(open.first());
@@ -185,18 +195,31 @@ pub(crate) fn state<'a>(context: &PageContext<'_>) -> Option<Span<'a>> {
         ));
     };
     let name = match open.len() {
+        // What a whole run is at says more than its name.
+        1 if job.phase == Phase::Running && job.course.is_some() => String::new(),
         1 => width::cut(&job.name, 12),
         n => format!("{n} {}", context.say(words::JOB_UNIT)),
     };
     let state = match (&job.phase, job.share()) {
-        (Phase::Running, Some(share)) => format!("{:.0}%", 100.0 * share),
+        (Phase::Running, Some(share)) => format!("{:.0}%{}", 100.0 * share, course_of(job)),
         (Phase::Paused, share) => {
             let percent = share.map(|share| format!(" {:.0}%", 100.0 * share)).unwrap_or_default();
             format!("‖ {}{percent}", context.say(words::PAUSED))
         }
         (phase, _) => context.say(standing(phase).1).to_owned(),
     };
-    let between = if open.len() == 1 { " " } else { " · " };
+    let between = match open.len() {
+        _ if name.is_empty() => "",
+        1 => " ",
+        _ => " · ",
+    };
     let style = if job.phase == Phase::Running { look::KEY } else { look::NOTE };
     Some(Span::styled(format!("{name}{between}{state}"), style))
+}
+
+/// Number of the stage and time left of a job whose stages are known beforehand: ` 9/35 -12s`.
+fn course_of(job: &JobEntry) -> String {
+    let Some(course) = &job.course else { return String::new() };
+    let left = course.left.map(|left| format!(" -{}", figures::span(left))).unwrap_or_default();
+    format!(" {}/{}{left}", course.stage, course.stages)
 }

@@ -25,6 +25,7 @@ words! {
     WHILE_STOPPING: "正在停止：完成当前批次，保留已写的部分。", "Stopping after the current batch; what it wrote is kept.";
     WHILE_RUNNING: "运行中：可以照常翻看其他页。P 暂停，c 停止。", "Running: use the other pages meanwhile. P pause, c stop.";
     WAY_OUT: "怎么办", "what to do";
+    RESUME: "继续", "resume";
     OUT_HELD: "另一个进程正在写这个项目：等它结束，或停掉它，再开始。", "Another process is writing this project: wait until it has ended, or stop it, and start again.";
     OUT_FOLDER: "这个文件夹里有别的文件，不是砚创建的，所以什么也没有写。在 workbench.toml 里指定一个新的或空的文件夹。", "That folder holds other files and is not Inkstone's, so nothing was written. Name a new or empty folder in workbench.toml.";
     OUT_DISK: "磁盘已满：腾出空间后再开始；已完成的阶段不会重算。", "The disk is full: make room and start again; finished stages are not computed twice.";

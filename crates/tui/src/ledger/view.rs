@@ -1,5 +1,6 @@
 //! Draws the page of the ledger: the list, and below it one pane or, where there is room, three.
 
+use chrono::Local;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
@@ -247,8 +248,8 @@ fn cells(language: Language, trial: &BookTrial, time: &str) -> [String; 13] {
     let days = entry.moments.map(|moments| moments.days).or(rank_ic.map(|summary| summary.n));
     [
         entry.number.to_string(),
-        entry.when.format(time).to_string(),
-        called(language, trial),
+        entry.when.with_timezone(&Local).format(time).to_string(),
+        listed_name(&called(language, trial), entry.kind),
         kind(entry.kind).to(language).to_owned(),
         rules(language, trial),
         trial.runs.to_string(),
@@ -266,6 +267,15 @@ pub(super) fn kind(kind: EntryKind) -> Word {
     match kind {
         EntryKind::Backtest => w::BACKTEST,
         EntryKind::Cell => w::CELL,
+    }
+}
+
+/// A name for the list. That of a cell begins with what tells the cell from others: `head:128 · tone · factor`.
+fn listed_name(name: &str, kind: EntryKind) -> String {
+    let parts: Vec<&str> = name.splitn(3, " · ").collect();
+    match (kind, parts.as_slice()) {
+        (EntryKind::Cell, [experiment, feature, settings]) => format!("{settings} · {feature} · {experiment}"),
+        _ => name.to_owned(),
     }
 }
 

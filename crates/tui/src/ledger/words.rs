@@ -23,7 +23,7 @@ words! {
     BY_T: "按 t", "by t";
     BY_NAME: "按名称", "by name";
     NUMBER: "编号", "id";
-    WHEN: "时间(UTC)", "recorded UTC";
+    WHEN: "时间", "recorded";
     BACKTEST: "回测", "backtest";
     CELL: "实验单元", "experiment";
     RULES: "规则", "rules";

@@ -62,13 +62,14 @@ fn rows(buffer: &Buffer) -> Vec<Vec<(usize, &Cell)>> {
 /// The screen in the colours of a theme, as SVG.
 pub(crate) fn svg(buffer: &Buffer, theme: Theme) -> String {
     let (columns, lines) = (usize::from(buffer.area.width), usize::from(buffer.area.height));
-    let (wide, high) = (columns * CELL.0, lines * CELL.1);
+    // One cell is left free on each side.
+    let (wide, high) = ((columns + 2) * CELL.0, (lines + 2) * CELL.1);
     let ground = hex(theme, Color::Reset, true);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{wide}\" height=\"{high}\" viewBox=\"0 0 {wide} {high}\" \
          font-family=\"Sarasa Mono SC, Noto Sans Mono CJK SC, monospace\" font-size=\"{}\" xml:space=\"preserve\">\n\
-         <rect width=\"{wide}\" height=\"{high}\" fill=\"{ground}\"/>\n",
-        LETTERS.0
+         <rect width=\"{wide}\" height=\"{high}\" fill=\"{ground}\"/>\n<g transform=\"translate({} {})\">\n",
+        LETTERS.0, CELL.0, CELL.1
     );
     for (line, row) in rows(buffer).into_iter().enumerate() {
         let mut at = 0;
@@ -91,7 +92,7 @@ pub(crate) fn svg(buffer: &Buffer, theme: Theme) -> String {
             at = end;
         }
     }
-    svg + "</svg>\n"
+    svg + "</g>\n</svg>\n"
 }
 
 /// Letters, ground, bold, underlined.

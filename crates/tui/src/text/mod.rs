@@ -31,13 +31,14 @@ use self::source::{FoundText, Goal};
 use self::strategies::{BUDGETS, From, ListedStrategy};
 use super::action::Action;
 use super::context::PageContext;
+use super::corpus::Shelf;
 use super::desk::{Desk, PageRequest};
 use super::errand::Errand;
 use super::field::Field;
 use super::list::Cursor;
 use super::page::Table;
-use super::page_state::PageState;
-
+use super::page_state::{PageState, WHEEL_LINES};
+use inkstone_base::job::Ctx;
 use inkstone_base::language::{Message, Word};
 
 #[derive(Default)]
@@ -58,6 +59,10 @@ pub struct TextPage {
     tokeniser: usize,
     /// The line of the list of strategies.
     strategy: Cursor,
+    /// Numbers of the documents that page 1 listed, in its order; none where it listed the corpus as it is.
+    among: Option<Arc<[u32]>>,
+    /// Documents that were read lately, with their part.
+    shelf: Shelf,
     /// Which of [`BUDGETS`].
     budget: usize,
     /// Strategies of the user's own, as he typed them.
@@ -91,10 +96,10 @@ enum TypingFor {
 }
 
 impl TextPage {
-    /// Reads this document of the corpus: part and row.
-    pub fn read(&mut self, part: usize, row: usize) {
+    /// Reads this document of the corpus: part and row. The keys to other documents go along `among`, if it is given.
+    pub fn read(&mut self, part: usize, row: usize, among: Option<Arc<[u32]>>) {
         self.go(Goal::Place(part, row));
-        self.before = None;
+        (self.before, self.among) = (None, among);
     }
 
     fn go(&mut self, goal: Goal) {
@@ -131,19 +136,30 @@ impl TextPage {
         let Some(shown) = &self.shown else { return };
         // While a document is being read, the way goes on from there.
         let from = if let Goal::Number(number) = self.goal { number } else { shown.number };
-        let to = if forward { from.checked_add(1) } else { from.checked_sub(1) };
+        let step = |at: usize| if forward { at.checked_add(1) } else { at.checked_sub(1) };
+        let to = match self.list_with(from) {
+            Some((list, at)) => step(at).and_then(|at| Some(*list.get(at)? as usize)),
+            None => step(from),
+        };
         match to.filter(|to| *to < shown.count) {
             Some(to) => self.go(Goal::Number(to)),
             None => desk.order(PageRequest::Say(desk.say(super::words::NO_OTHER_DOCUMENT).to_owned())),
         }
     }
 
+    /// The documents that page 1 listed, and the place of a document in them; none where it is not among them.
+    fn list_with(&self, number: usize) -> Option<(&[u32], usize)> {
+        let list = self.among.as_deref()?;
+        Some((list, list.iter().position(|other| *other as usize == number)?))
+    }
+
     fn open_field(&mut self, what: TypingFor) {
-        let text = match (what, &self.goal) {
-            (TypingFor::Text, Goal::Own(text)) => text.clone(),
-            _ => String::new(),
+        let field = match (what, &self.goal) {
+            (TypingFor::Text, Goal::Own(text)) => Field::of_lines(text),
+            (TypingFor::Text, _) => Field::of_lines(""),
+            (TypingFor::Strategy, _) => Field::default(),
         };
-        self.typing = Some(Typing { field: Field::new(text), what, fault: None });
+        self.typing = Some(Typing { field, what, fault: None });
         self.focus = if what == TypingFor::Strategy { TextFocus::Strategies } else { self.focus };
     }
 
@@ -258,7 +274,9 @@ impl PageState for TextPage {
         if self.stale && !self.asked.as_ref().is_some_and(Errand::waiting) {
             self.stale = false;
             let (goal, workspace, bench) = (self.goal.clone(), desk.workspace.clone(), bench.clone());
-            self.asked = Some(desk.errand("read a text", move |ctx| source::find(&goal, &workspace, &bench, ctx)));
+            let shelf = self.shelf.clone();
+            let find = move |ctx: &Ctx| source::find(&goal, &workspace, &bench, &shelf, ctx);
+            self.asked = Some(desk.errand("read a text", find));
         }
         self.left.retain_mut(|cut| !cut.look() && cut.waiting());
         let passing = self.asked.as_ref().is_some_and(Errand::waiting);
@@ -302,7 +320,7 @@ impl PageState for TextPage {
 
     fn accept(&mut self, desk: &Desk<'_>) {
         let Some(typing) = &self.typing else { return };
-        let text = typing.field.text().to_owned();
+        let text = typing.field.lines();
         match typing.what {
             _ if text.trim().is_empty() => self.typing = None,
             TypingFor::Text => {
@@ -344,6 +362,19 @@ impl PageState for TextPage {
             if body.contains(at) {
                 let cell = (at.x - body.x) as usize;
                 shown.point(shown.top + (at.y - body.y) as usize, cell.saturating_sub(lines::GUTTER));
+            }
+        }
+    }
+
+    fn wheel(&mut self, at: Position, down: bool, area: Rect, _desk: &Desk<'_>) {
+        let panes = view::panes(area, self);
+        let step = if down { Action::Down } else { Action::Up };
+        let Some(shown) = &mut self.shown else { return };
+        for _ in 0..WHEEL_LINES {
+            if panes.list.contains(at) {
+                self.strategy.step(step, shown.listed.len(), list::rows(panes.list));
+            } else {
+                shown.scroll(step, view::text_rows(panes.text));
             }
         }
     }

@@ -240,11 +240,36 @@ fn documents_follow_each_other_and_are_sent_from_elsewhere() {
     bench.settle();
     let screen = bench.screen(LARGE, "");
     assert!(screen.contains("6 / 9") && screen.contains("A very long English"), "{screen}");
-    bench.app.text.read(1, 3);
+    bench.app.text.read(1, 3, None);
     let screen = bench.screen(SMALL, "");
     assert!(screen.contains("9 / 9") && screen.contains("回购进展公告"), "{screen}");
-    bench.app.text.read(1, 300);
+    bench.app.text.read(1, 300, None);
     assert!(bench.screen(SMALL, "").contains("9 / 9"), "what is there no more is the last that there is");
+}
+
+#[test]
+fn documents_of_a_list_follow_each_other_in_its_order() {
+    let mut bench = open(&filled(), |_| ());
+    bench.app.text.read(1, 3, Some([8, 2, 5].into()));
+    let screen = bench.screen(SMALL, "");
+    assert!(screen.contains("1 / 3 (9)") && screen.contains("回购进展公告"), "{screen}");
+    assert!(bench.screen(SMALL, "]").contains("2 / 3 (9)"));
+    let screen = bench.screen(LARGE, "]");
+    assert!(screen.contains("3 / 3 (9)") && screen.contains("A very long English"), "{screen}");
+    assert!(bench.screen(SMALL, "]").contains("没有更多文档"), "behind the last of the list is nothing");
+    // From page 1 with a filter: the documents that it lists.
+    let screen = bench.screen(SMALL, "1f688001<enter>v");
+    assert!(screen.contains("1 / 2 (9)"), "{screen}");
+    assert!(bench.screen(SMALL, "]").contains("2 / 2 (9)"));
+}
+
+#[test]
+fn lines_of_a_pasted_text_stay_lines() {
+    let mut bench = open(&filled(), |_| ());
+    bench.press("2/");
+    bench.app.take(crate::event::Event::Paste("年报点评\r\n评级：买入\n风险提示：需求不及预期".to_owned()));
+    let screen = bench.screen(LARGE, "<enter>");
+    assert!(screen.contains("年报点评  ") && !screen.contains("年报点评 评级"), "{screen}");
 }
 
 #[test]

@@ -1,16 +1,16 @@
 //! Which text is looked at, and how it is read: a document of the corpus, or what the user typed.
 
+use std::sync::Arc;
+
 use anyhow::{Context, Result};
 
 use super::bench::{About, TextBench, TextSubject};
-use crate::corpus::CorpusIndex;
+use crate::corpus::{CorpusIndex, Shelf};
 use crate::{Workspace, reading};
 use inkstone_base::data::Document;
 use inkstone_base::job::Ctx;
 use inkstone_base::language::Message;
 use inkstone_base::message;
-use inkstone_tables::corpus;
-use inkstone_tables::frames;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Goal {
@@ -43,14 +43,20 @@ pub(super) struct FoundText {
 
 /// Reads a text and what is known of it; none where the corpus has no documents. A place that the corpus has no more gives its last
 /// document.
-pub(super) fn find(goal: &Goal, workspace: &Workspace, bench: &TextBench, ctx: &Ctx) -> Result<Option<FoundText>> {
+pub(super) fn find(
+    goal: &Goal,
+    workspace: &Workspace,
+    bench: &TextBench,
+    shelf: &Shelf,
+    ctx: &Ctx,
+) -> Result<Option<FoundText>> {
     let (subject, place, number, count) = match goal {
         Goal::Own(text) => {
             let document = Document { body: text.clone(), ..Document::default() };
             (TextSubject { place: None, document, text: text.clone(), title: 0 }, None, 0, 0)
         }
         Goal::Number(_) | Goal::Place(..) => {
-            let index = CorpusIndex::list(&workspace.project, ctx)?;
+            let index = Arc::new(CorpusIndex::list(&workspace.project, ctx)?);
             let catalogue = index.catalogue(None);
             let Some(last) = catalogue.len().checked_sub(1) else { return Ok(None) };
             let number = match goal {
@@ -63,12 +69,7 @@ pub(super) fn find(goal: &Goal, workspace: &Workspace, bench: &TextBench, ctx: &
                 .place(number)
                 .context(message!("列出之后语料变短了", "the corpus has become shorter since it was listed"))?;
             let (part, row) = place;
-            let path = index.path(part)?;
-            let documents = corpus::documents_from_frame(&frames::read_parquet(path, None)?)
-                .with_context(|| message!("无法使用 {}", "cannot use {}", path.display()))?;
-            let document = documents.into_iter().nth(row);
-            let document = document
-                .context(message!("列出之后语料变短了", "the corpus has become shorter since it was listed"))?;
+            let document = shelf.document(&index, place)?;
             let text = format!("{}\n{}", document.title, document.body);
             let title = document.title.len();
             let subject = TextSubject { place: index.cleaned.then_some((part, row)), document, text, title };

@@ -89,7 +89,17 @@ fn draw_text(context: &PageContext<'_>, page: &TextPage, shown: &ShownText, fram
     let rows = text_rows(pane);
     let seen = format!(" {}/{} ", figures::count((shown.top + rows).min(all) as u64), figures::count(all as u64));
     let place = match shown.place {
-        Some(_) => format!(" {} / {} ", figures::count(shown.number as u64 + 1), figures::count(shown.count as u64)),
+        Some(_) => {
+            let count = |n: usize| figures::count(n as u64);
+            // Of a list of page 1 its length, then that of the corpus.
+            match page.list_with(shown.number) {
+                Some((list, at)) if list.len() < shown.count => {
+                    format!(" {} / {} ({}) ", count(at + 1), count(list.len()), count(shown.count))
+                }
+                Some((list, at)) => format!(" {} / {} ", count(at + 1), count(list.len())),
+                None => format!(" {} / {} ", count(shown.number + 1), count(shown.count)),
+            }
+        }
         None => String::new(),
     };
     let room = (pane.width as usize).saturating_sub(3 + width::width(&place));

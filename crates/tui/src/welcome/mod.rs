@@ -3,10 +3,12 @@
 //! It is a scene of its own before the workbench; whatever is chosen ends in a [`Workspace`], which the same terminal shows
 //! next. What goes wrong on the way is said here, and another choice can be made.
 
+mod chain;
 mod guide;
 mod view;
 pub(crate) mod words;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
@@ -22,13 +24,14 @@ use super::forms::{FormBench, Sourcing, SourcingStep};
 use super::scene::Scene;
 use super::theme::{Depth, Shade, Theme};
 use super::{Language, Reopen, Workspace};
+use chain::{Chain, ChainStep};
 use guide::Guide;
 use inkstone_corpus::ingest::Source;
 
 use inkstone_base::language::Message;
 
-/// Opens a project that begins with a source.
-pub type Begin = Arc<dyn Fn(&Source) -> Result<Workspace> + Send + Sync>;
+/// Opens a project that begins with these sources, and with a feature and a factor of tone if so.
+pub type Begin = Arc<dyn Fn(&[Source], bool) -> Result<Workspace> + Send + Sync>;
 
 /// The functions behind the first screen.
 #[derive(Clone)]
@@ -61,9 +64,13 @@ pub struct Welcome {
     language: Language,
     theme: Theme,
     size: Rect,
+    /// The folder without a project, from the root on.
+    folder: PathBuf,
     marked: usize,
     guide: Option<Guide>,
     sourcing: Option<Sourcing>,
+    /// The sources that were chosen so far, and what is asked next.
+    chain: Option<Chain>,
     opening: Option<Errand<Workspace>>,
     opened: Option<Workspace>,
     fault: Option<Message>,
@@ -73,7 +80,9 @@ pub struct Welcome {
 impl Welcome {
     /// The screen at this size; errands report to `events`.
     pub fn new(bench: WelcomeBench, size: (u16, u16), events: Sender<Event>) -> Welcome {
+        let folder = std::path::absolute(&bench.forms.folder).unwrap_or_else(|_| bench.forms.folder.clone());
         Welcome {
+            folder,
             messenger: Messenger::new(bench.threads, 1, events),
             language: bench.language,
             theme: Theme::new(Shade::Auto, Depth::Auto, |name| std::env::var(name).ok()),
@@ -81,6 +90,7 @@ impl Welcome {
             marked: 0,
             guide: None,
             sourcing: None,
+            chain: None,
             opening: None,
             opened: None,
             fault: None,
@@ -130,12 +140,26 @@ impl Welcome {
                 SourcingStep::Leave => self.sourcing = None,
                 SourcingStep::Done(source) => {
                     self.sourcing = None;
-                    let begin = self.bench.begin.clone();
-                    self.open(move || begin(&source));
+                    match &mut self.chain {
+                        Some(chain) => chain.add(*source),
+                        None => self.chain = Some(Chain::new(*source)),
+                    }
                 }
             }
         } else if key.code == KeyCode::Char('L') {
             self.language = if self.language == Language::Zh { Language::En } else { Language::Zh };
+        } else if let Some(chain) = &mut self.chain {
+            match chain.key(key) {
+                ChainStep::Stay => {}
+                ChainStep::Leave => self.chain = None,
+                ChainStep::Choose => {
+                    self.sourcing = Some(Sourcing::open(&self.bench.forms, chain.names(), &self.messenger));
+                }
+                ChainStep::Begin(with_tone) => {
+                    let (begin, sources) = (self.bench.begin.clone(), chain.sources.clone());
+                    self.open(move || begin(&sources, with_tone));
+                }
+            }
         } else if let Some(guide) = &mut self.guide {
             if !guide.key(key) {
                 self.guide = None;
@@ -162,7 +186,7 @@ impl Welcome {
     fn arrange(&mut self) {
         match Errand::arrived(&mut self.opening) {
             Some(Ok(workspace)) => self.opened = Some(workspace),
-            Some(Err(fault)) => self.fault = Some(fault),
+            Some(Err(fault)) => (self.fault, self.chain) = (Some(fault), None),
             None => {}
         }
         let area = self.size;

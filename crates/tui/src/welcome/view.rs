@@ -18,6 +18,9 @@ pub(super) fn draw(welcome: &Welcome, frame: &mut Frame<'_>) {
     if let Some(sourcing) = welcome.sourcing.as_ref().filter(|_| welcome.opening.is_none()) {
         return sourcing.draw(welcome.language, frame, screen);
     }
+    if let Some(chain) = welcome.chain.as_ref().filter(|_| welcome.opening.is_none()) {
+        return chain.draw(welcome.language, frame, screen);
+    }
     if let Some(guide) = &welcome.guide {
         return guide.draw(welcome.language, frame, screen);
     }
@@ -36,7 +39,7 @@ fn draw_choices(welcome: &Welcome, frame: &mut Frame<'_>, screen: Rect) {
     add(say(words::WHAT), look::PLAIN, 0);
     add("", look::PLAIN, 0);
     add(say(words::NO_PROJECT), look::DIM, 0);
-    add(&welcome.bench.forms.folder.display().to_string(), look::DIM, 0);
+    add(&welcome.folder.display().to_string(), look::DIM, 0);
     add("", look::PLAIN, 0);
     for (at, choice) in Choice::ALL.into_iter().enumerate() {
         let (key, name, help) = match choice {

@@ -19,6 +19,23 @@ words! {
     GUIDE: "指南", "Guide";
     GUIDE_KEYS: "j/k 滚动 · L English · Esc 返回", "j/k scroll · Esc back";
     LEAVE: "退出", "leave";
+
+    NEXT: "还需要什么", "What is still needed";
+    DOCUMENTS: "文档", "documents";
+    PRICES: "价格", "prices";
+    SECURITIES: "证券表", "securities";
+    WITHOUT_DOCUMENTS: "没有文档就没有特征，也没有因子", "without documents there are no features and no factor";
+    WITHOUT_PRICES: "没有日线价格就没有因子、回测与检验", "without daily prices there is no factor and no test";
+    WITHOUT_SECURITIES: "没有证券表只能按代码关联；有了它还能按公司名关联，并按行业中性化", "without a table of securities texts are linked by code alone; with it by name too, and industries are known";
+    ASK_DOCUMENTS: "选择文档（新闻、研报、公告）？", "Choose documents (news, reports, announcements)?";
+    ASK_PRICES: "选择日线价格表（日期、代码、开盘价、收盘价、成交量）？", "Choose the table of daily prices (date, code, open, close, volume)?";
+    ASK_SECURITIES: "选择证券表（代码、名称、行业、上市日期）？", "Choose the table of securities (code, name, industry, day of listing)?";
+    ASK_FACTOR: "加一个情感词典特征与它的因子 tone，并运行全部阶段？", "Add a feature of tone by a lexicon with its factor, and run every stage?";
+    CHOOSE_FILE: "选文件", "choose a file";
+    SKIP: "跳过", "skip";
+    YES_RUN: "添加并运行", "add and run";
+    NO_OPEN: "只打开", "open only";
+    GIVE_UP: "放弃", "give up";
 }
 
 pub(super) const NAME: &str = "砚 Inkstone";

@@ -366,3 +366,44 @@ fn a_letter_typed_is_checked_at_once() {
     let each = begun.elapsed() / 10;
     assert!(each < std::time::Duration::from_secs(5), "{each:?} in {}", dir.path().display());
 }
+
+#[test]
+fn a_key_adds_a_first_factor_where_there_is_none() {
+    let (dir, file) =
+        project("[project]\nname = \"x\"\n\n[[source]]\nname = \"p\"\npath = \"p.csv\"\ntable = \"prices\"\n");
+    let again = file.clone();
+    let mut bench = Bench::open(&dir, |w| {
+        w.forms = Some(form_bench(&file));
+        w.factors.clear();
+        let fresh = w.clone();
+        w.reopen = Some(Arc::new(move || {
+            let (forms, factors) = (Some(form_bench(&again)), vec!["tone".to_owned()]);
+            Ok(Workspace { forms, factors, ..fresh.clone() })
+        }));
+    });
+    let bare = bench.screen(LARGE, "7");
+    assert!(bare.contains("按 a 添加") && bare.contains("a 添加语气因子"), "{bare}");
+    bench.press("a");
+    bench.finish();
+    assert_eq!(bench.app.jobs.list().len(), 1, "it runs");
+    let config = Config::read(&file).unwrap();
+    assert_eq!((config.feature[0].name.as_str(), config.factor[0].expression.to_string()), ("tone", "tone".to_owned()));
+    assert!(!bench.screen(LARGE, "7").contains("添加语气因子"));
+}
+
+#[test]
+fn a_first_factor_without_prices_asks_for_them() {
+    let (dir, file) = project("[project]\nname = \"x\"\n");
+    fs::write(dir.path().join("prices.csv"), "date,code,open,close\n2024-03-01,600001.SH,1,1\n").unwrap();
+    let mut bench = Bench::open(&dir, |w| {
+        w.forms = Some(form_bench(&file));
+        w.factors.clear();
+    });
+    let screen = bench.screen(LARGE, "7a");
+    assert!(screen.contains("选择数据文件") && screen.contains("prices.csv"), "{screen}");
+    assert!(Config::read(&file).unwrap().factor.is_empty());
+    // A path from the root on begins anew behind the folder that stands in the field.
+    let path = dir.path().join("prices.csv").display().to_string();
+    let screen = bench.screen(LARGE, &format!("<tab>{path}<enter>"));
+    assert!(screen.contains("接受 1"), "{screen}");
+}

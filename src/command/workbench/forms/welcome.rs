@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 use super::bench as form_bench;
 use crate::cli::DEMO_FOLDER;
 use inkstone_tui::testing::{
-    Bench, Event, KeyCode, LARGE, SMALL, SOON, Scene, Terminal, TestBackend, Welcome, empty, picture_text, sequence,
+    Bench, Event, KeyCode, LARGE, Mending, SMALL, SOON, Scene, Terminal, TestBackend, Welcome, empty, picture_text,
+    sequence,
 };
-use inkstone_tui::{Change, Language, WelcomeBench, Workspace};
+use inkstone_tui::{Change, Language, MendingBench, Template, WelcomeBench, Workspace};
 
 struct First {
     welcome: Welcome,
@@ -24,9 +25,15 @@ impl First {
         let (to_begin, inside) = (forms.clone(), folder.to_owned());
         let bench = WelcomeBench {
             demo: Arc::new(demo),
-            begin: Arc::new(move |source| {
-                let sheet = (to_begin.read)()?;
-                (to_begin.save)(&(to_begin.change)(&sheet, &Change::Source(Box::new(source.clone())))?)?;
+            begin: Arc::new(move |sources, with_tone| {
+                let mut sheet = (to_begin.read)()?;
+                for source in sources {
+                    sheet = (to_begin.change)(&sheet, &Change::Source(Box::new(source.clone())))?;
+                }
+                for change in with_tone.then(|| Template::Tone.changes(&sheet)).unwrap_or_default() {
+                    sheet = (to_begin.change)(&sheet, &change)?;
+                }
+                (to_begin.save)(&sheet)?;
                 Ok(workspace(&inside))
             }),
             forms,
@@ -119,13 +126,79 @@ fn a_file_becomes_a_project() {
     let mut first = First::open(dir.path(), || inkstone_base::bail!("否", "no"));
     assert!(first.screen(SMALL, "o").contains("news.csv"));
     assert!(first.screen(SMALL, "<enter>").contains("接受 1"));
-    first.press("s");
-    assert!(first.welcome.is_over());
+    let asked = first.screen(SMALL, "s");
+    assert!(asked.contains("✓ 文档: news.csv") && asked.contains("没有日线价格就没有因子"), "{asked}");
+    assert!(first.screen(SMALL, "n").contains("选择证券表"));
+    first.press("n");
+    assert!(first.welcome.is_over(), "without prices there is no factor to ask for");
     let text = fs::read_to_string(dir.path().join("workbench.toml")).unwrap();
     let config = crate::config::Config::parse("w", &text).unwrap();
     assert_eq!((config.source[0].path.as_str(), config.source.len()), ("news.csv", 1));
     assert_eq!(config.project.name, dir.path().file_name().unwrap().to_string_lossy());
     assert!(text.contains("# 本文件列出全部设置"), "the comments of the template are there");
+}
+
+#[test]
+fn prices_are_asked_for_and_a_first_factor_is_added() {
+    let dir = empty();
+    fs::write(dir.path().join("news.csv"), "标题,正文,时间\n瑞禾电气业绩预增,正文。,2024-03-01 18:00\n").unwrap();
+    fs::write(dir.path().join("prices.csv"), "date,code,open,close,volume\n2024-03-01,600001.SH,1,1,1\n").unwrap();
+    let mut first = First::open(dir.path(), || anyhow::bail!("no"));
+    first.press("o");
+    assert!(first.screen(SMALL, "<enter>s").contains("选择日线价格表"));
+    assert!(first.screen(SMALL, "<enter>j<enter>").contains("prices"), "the same chooser");
+    first.press("s");
+    let asked = first.screen(LARGE, "nL");
+    assert!(asked.contains("Add a feature of tone") && asked.contains("✓ prices: prices.csv"), "{asked}");
+    first.press("<enter>");
+    assert!(first.welcome.is_over());
+    let config = crate::config::Config::read(&dir.path().join("workbench.toml")).unwrap();
+    assert_eq!((config.source.len(), config.feature.len(), config.factor.len()), (2, 1, 1));
+    assert_eq!(config.factor[0].name, "tone");
+}
+
+#[test]
+fn a_configuration_that_cannot_be_read_opens_at_its_fault() {
+    let dir = empty();
+    let file = dir.path().join("workbench.toml");
+    fs::write(&file, "[project]\nname = \"x\"\n\n[clean]\nwindow_days = \"thirty\"\n").unwrap();
+    let folder = dir.path().to_owned();
+    let (sender, events) = channel();
+    let bench = MendingBench {
+        forms: form_bench(&file),
+        open: Arc::new(move || Ok(workspace(&folder))),
+        language: Language::Zh,
+        threads: 1,
+    };
+    let mut mending = Mending::new(bench, SMALL, sender);
+    let settle = |mending: &mut Mending, keys: &str| {
+        let until = Instant::now() + SOON;
+        let wait = |mending: &mut Mending| {
+            while mending.waiting() {
+                assert!(Instant::now() < until, "an answer never came");
+                if let Ok(event) = events.recv_timeout(Duration::from_millis(20)) {
+                    mending.take(event);
+                }
+            }
+        };
+        wait(mending);
+        for key in sequence(keys).unwrap() {
+            mending.take(Event::Key(key));
+            wait(mending);
+        }
+        let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
+        terminal.draw(|frame| mending.draw(frame)).unwrap();
+        picture_text(terminal.backend().buffer())
+    };
+    let begun = settle(&mut mending, "");
+    assert!(begun.contains("window_days") && begun.contains("1 个问题"), "{begun}");
+    assert!(!mending.is_over());
+    let refused = settle(&mut mending, "s");
+    assert!(refused.contains("先改正"), "{refused}");
+    settle(&mut mending, "d");
+    settle(&mut mending, "s");
+    assert!(mending.is_over() && mending.into_opened().is_some());
+    assert!(crate::config::Config::read(&file).is_ok());
 }
 
 #[test]

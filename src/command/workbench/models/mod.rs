@@ -9,6 +9,8 @@ mod training;
 use std::path::Path;
 use std::sync::Arc;
 
+pub(in crate::command) use training::train;
+
 use crate::command::opened::OpenProject;
 use inkstone_tui::ModelBench;
 

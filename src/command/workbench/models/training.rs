@@ -120,7 +120,7 @@ fn refused(error: &clap::Error) -> ArgumentFault {
 }
 
 /// The training of these arguments.
-pub(super) fn train(args: Vec<String>) -> Runner {
+pub(in crate::command) fn train(args: Vec<String>) -> Runner {
     Arc::new(move |ctx| run(&args, ctx))
 }
 

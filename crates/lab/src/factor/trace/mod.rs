@@ -21,7 +21,7 @@ pub use rows::{TracedCell, TracedDate, TracedDay, TracedDocument, TracedName};
 
 use super::plan::{DayNode, Plan, Reading};
 use super::{Aggregate, LookbackUnit, Signal, aggregate};
-use inkstone_market::Market;
+use inkstone_market::DaysAndNames;
 
 /// A reading of documents as it stood on one date for one security.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,7 +63,7 @@ pub struct Contribution {
 impl Plan {
     /// The documents of the readings behind the value of date `t` and code `i`, in the order of the expression, the latest date first;
     /// those of controls come last. `signals` are the factor's, in any order.
-    pub fn trace(&self, signals: &[Signal], market: &Market, t: usize, i: usize) -> Vec<ReadingTrace> {
+    pub fn trace(&self, signals: &[Signal], market: &impl DaysAndNames, t: usize, i: usize) -> Vec<ReadingTrace> {
         let mut cells = Vec::new();
         reach(&self.value, &[t], market, &mut cells);
         order(&mut cells);
@@ -103,7 +103,7 @@ fn order(cells: &mut Vec<(usize, usize)>) {
 }
 
 /// The readings and dates that a node looks at to be known on these dates.
-fn reach(node: &DayNode, dates: &[usize], market: &Market, cells: &mut Vec<(usize, usize)>) {
+fn reach(node: &DayNode, dates: &[usize], market: &impl DaysAndNames, cells: &mut Vec<(usize, usize)>) {
     match node {
         DayNode::Number(_) | DayNode::Market(_) | DayNode::Factor(_) => {}
         DayNode::Documents(reading) => cells.extend(dates.iter().map(|&date| (*reading, date))),
@@ -136,7 +136,7 @@ fn reach(node: &DayNode, dates: &[usize], market: &Market, cells: &mut Vec<(usiz
 }
 
 /// Days from date `s` to date `t`.
-fn age(unit: LookbackUnit, market: &Market, s: usize, t: usize) -> usize {
+fn age(unit: LookbackUnit, market: &impl DaysAndNames, s: usize, t: usize) -> usize {
     match unit {
         LookbackUnit::Trading => t - s,
         LookbackUnit::Natural => (market.dates()[t] - market.dates()[s]).num_days() as usize,
@@ -147,7 +147,7 @@ fn age(unit: LookbackUnit, market: &Market, s: usize, t: usize) -> usize {
 fn trace_reading<'a>(
     reading: &Reading,
     signals: impl Iterator<Item = &'a Signal>,
-    market: &Market,
+    market: &impl DaysAndNames,
     t: usize,
     i: usize,
 ) -> ReadingTrace {

@@ -159,6 +159,7 @@ fn sentences(reading: usize) -> Vec<ExplainedText> {
 
 fn with_tracing(workspace: &mut Workspace) {
     workspace.tracing = Some(Tracing {
+        prepare: Arc::new(|_, _| Ok(())),
         days: Arc::new(|factor, quantile, _| {
             assert_eq!(factor, "tone");
             Ok(days(quantile))
