@@ -19,12 +19,16 @@ use anyhow::{Context, Result};
 use indicatif::{HumanCount, HumanDuration, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Map, Value, json};
 
-use inkstone_base::data::Report;
+use crate::command::ERROR;
+use inkstone_base::data::{Report, for_machines, message_of};
 use inkstone_base::expected::RunShare;
 use inkstone_base::job::{self, Cancelled, Ctx, StageProgress, StageState};
+use inkstone_base::language::{Language, Word};
 use inkstone_base::memory;
+use inkstone_base::message;
 use inkstone_base::remedy;
 use inkstone_base::signals::{self, Ending, Hearing};
+use inkstone_base::terms::term;
 use inkstone_base::width;
 use inkstone_tui::crash::Recorder;
 
@@ -82,9 +86,10 @@ fn print_result(object: Map<String, Value>, status: &str, code: u8) -> ExitCode 
     match print(&format!("{}\n", width::shown_json(&line))) {
         Ok(()) => ExitCode::from(code),
         Err(error) => {
-            say(&format!(
-                "error: the result ({status}) could not be written to stdout: {}",
-                remedy::with_remedy(&error)
+            let why = remedy::with_remedy(&error);
+            say(&message!(
+                "错误：结果（{status}）无法写到标准输出：{why}",
+                "error: the result ({status}) could not be written to stdout: {why}"
             ));
             ExitCode::from(code.max(2))
         }
@@ -110,7 +115,7 @@ fn concluded(command: &str, result: Result<Summary>, ending: Option<Ending>) -> 
         Ok(summary) => {
             let status = if summary.partial { ("partial", 1) } else { ("done", 0) };
             object.insert("status".into(), status.0.into());
-            object.extend(summary.fields);
+            object.extend(summary.fields.into_iter().map(|(name, value)| (name, for_machines(value))));
             status
         }
         Err(error) if error.is::<Cancelled>() => {
@@ -123,11 +128,11 @@ fn concluded(command: &str, result: Result<Summary>, ending: Option<Ending>) -> 
         }
         Err(error) => {
             let message = remedy::with_remedy(&error);
-            say(&format!("error: {message}"));
+            say(&format!("{ERROR}{message}"));
             object.insert("status".into(), "failed".into());
-            object.insert("error".into(), message.into());
+            let _guard = Language::En.on_this_thread();
+            object.insert("error".into(), remedy::with_remedy(&error).into());
             if let Some(crash) = error.downcast_ref::<Crash>() {
-                say(&crash.chinese());
                 object.insert("report".into(), crash.report.as_ref().map(|path| path.display().to_string()).into());
             }
             ("failed", 2)
@@ -147,26 +152,24 @@ struct Crash {
 
 impl fmt::Display for Crash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the program ended by an error of its own: {}; what was finished is kept, and ", self.message)?;
-        f.write_str("the same command goes on from there; ")?;
-        match &self.report {
-            Some(path) => write!(f, "please send the report {} to the makers of Inkstone", path.display()),
-            None => f.write_str("a report could not be written"),
-        }
+        let report = match &self.report {
+            Some(path) => message!(
+                "请把报告 {} 发给 Inkstone 的作者",
+                "please send the report {} to the makers of Inkstone",
+                path.display()
+            ),
+            None => message!("报告无法写入", "a report could not be written"),
+        };
+        let text = message!(
+            "程序因自身的错误而终止：{}；已完成的部分都已保留，重新运行同一命令即从该处继续；{report}",
+            "the program ended by an error of its own: {}; what was finished is kept, and the same command goes on from there; {report}",
+            self.message
+        );
+        text.fmt(f)
     }
 }
 
 impl std::error::Error for Crash {}
-
-impl Crash {
-    fn chinese(&self) -> String {
-        let report = match &self.report {
-            Some(path) => format!("请把报告 {} 发给 Inkstone 的作者", path.display()),
-            None => "报告无法写入".to_owned(),
-        };
-        format!("程序因自身的错误而终止；已完成的部分都已保留，重新运行同一命令即从该处继续；{report}")
-    }
-}
 
 /// A panic and where it came from, noted by the hook; a worker's panic reaches the caller without its backtrace.
 static PANICS: Mutex<Vec<(String, Backtrace)>> = Mutex::new(Vec::new());
@@ -207,7 +210,9 @@ fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error).context("cannot write to stdout"),
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(error).context(message!("无法写到标准输出", "cannot write to stdout"))
+        }
         _ => Ok(()),
     }
 }
@@ -238,7 +243,10 @@ fn watched<T>(ctx: &Ctx, work: impl FnOnce(&Ctx) -> Result<T>) -> Result<T> {
                 view.show_share(ctx.progress().share(), last);
                 if !stopping && ctx.is_cancelled() {
                     stopping = true;
-                    view.say("stopping; press again to stop at once");
+                    view.say(
+                        Word("正在停止；再按一次立即停止", "stopping; press again to stop at once")
+                            .to(Language::of_messages()),
+                    );
                 }
                 if last {
                     return;
@@ -247,7 +255,8 @@ fn watched<T>(ctx: &Ctx, work: impl FnOnce(&Ctx) -> Result<T>) -> Result<T> {
             }
         };
         let watcher = thread::Builder::new().name("watcher".to_owned()).spawn_scoped(scope, watch);
-        let watcher = watcher.context("cannot start a thread that shows the progress")?;
+        let watcher =
+            watcher.context(message!("无法启动显示进度的线程", "cannot start a thread that shows the progress"))?;
         let _notice = EndNotice { over: &over, watcher: watcher.thread() };
         work(ctx)
     })
@@ -339,7 +348,7 @@ impl ProgressView {
                     bar.set_message(width::shown(&pace(stage)).into_owned());
                 }
                 None if shown.ended || shown.last_line.elapsed() >= LINE_EVERY => {
-                    say(&format!("{:<10} {}", stage.name, line(stage)));
+                    say(&format!("{} {}", width::left(&term(&stage.name), 10), line(stage)));
                     shown.last_line = Instant::now();
                 }
                 None => {}
@@ -375,30 +384,39 @@ fn new_bar(stage: &StageProgress) -> ProgressBar {
         None => "{prefix:<10} {spinner} {msg}",
     };
     bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.set_prefix(stage.name.clone());
+    bar.set_prefix(width::left(&term(&stage.name), 10));
     bar
 }
 
 fn line(stage: &StageProgress) -> String {
     match &stage.state {
         StageState::Running => pace(stage),
-        StageState::Failed => "failed".into(),
+        StageState::Failed => Word("失败", "failed").to_string(),
         StageState::Done(report) => {
             if let Some(reason) = report.left_out() {
-                return format!("left out: {reason}");
+                return message!("略过：{reason}", "left out: {reason}").to_string();
             }
-            let named = report.damaged().map(|damage| format!("\n{:<10} {damage}: made again", ""));
+            let named = report.damaged().map(|damage| {
+                message!("\n{:<10} {damage}：已重新生成", "\n{:<10} {damage}: made again", "").to_string()
+            });
             let warnings = report.facts.iter().filter(|(name, _)| name.starts_with("warning_") && !report.unchanged);
-            let warned = warnings.filter_map(|(_, text)| Some(format!("\n{:<10} warning: {}", "", text.as_str()?)));
+            let warned = warnings.filter_map(|(_, text)| {
+                let text = message_of(text)?;
+                Some(message!("\n{:<10} 警告：{text}", "\n{:<10} warning: {text}", "").to_string())
+            });
             std::iter::once(ended(report)).chain(named).chain(warned).collect()
         }
     }
 }
 
 fn pace(stage: &StageProgress) -> String {
-    let mut text = format!("{} {}, {}/s", HumanCount(stage.done), stage.unit, HumanCount(stage.rate() as u64));
+    let (done, rate, unit) = (HumanCount(stage.done), HumanCount(stage.rate() as u64), term(stage.unit));
+    let mut text = message!("{done} {unit}，{rate}/秒", "{done} {unit}, {rate}/s").to_string();
     if let Some(eta) = stage.eta() {
-        text += &format!(", {} left", HumanDuration(eta));
+        text += &match Language::of_messages() {
+            Language::Zh => format!("，剩余 {} 秒", eta.as_secs()),
+            Language::En => format!(", {} left", HumanDuration(eta)),
+        };
     }
     if !stage.note.is_empty() {
         text += &format!(", {}", stage.note);
@@ -408,13 +426,15 @@ fn pace(stage: &StageProgress) -> String {
 
 fn ended(report: &Report) -> String {
     if report.unchanged {
-        return "unchanged, kept".into();
+        return Word("无变化，沿用", "unchanged, kept").to_string();
     }
-    let mut text = format!("{} in, {} out", HumanCount(report.rows_in), HumanCount(report.rows_out));
+    let (rows_in, out) = (HumanCount(report.rows_in), HumanCount(report.rows_out));
+    let mut text = message!("输入 {rows_in}，输出 {out}", "{rows_in} in, {out} out").to_string();
     for (reason, n) in &report.dropped {
-        text += &format!(", {} {reason}", HumanCount(*n));
+        let (n, reason) = (HumanCount(*n), term(reason));
+        text += &message!("，{reason} {n}", ", {n} {reason}");
     }
-    text + &format!(", {:.2} s", report.seconds)
+    text + &message!("，{:.2} 秒", ", {:.2} s", report.seconds)
 }
 
 pub(crate) fn say(text: &str) {
@@ -464,9 +484,10 @@ mod tests {
 
     #[test]
     fn a_crash_without_a_report_is_told_all_the_same() {
-        let crash = Crash { message: "no row".to_owned(), report: None };
-        assert!(crash.to_string().ends_with("a report could not be written") && crash.chinese().contains("无法写入"));
-        let (object, ..) = concluded("run", Err(crash.into()), None);
+        let crash = anyhow::Error::new(Crash { message: "no row".to_owned(), report: None });
+        assert!(Language::En.error(&crash).ends_with("a report could not be written"));
+        assert!(Language::Zh.error(&crash).contains("报告无法写入"));
+        let (object, ..) = concluded("run", Err(crash), None);
         assert_eq!(object["report"], Value::Null);
     }
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use super::staged::counted;
 use super::workbench::language;
@@ -13,6 +13,7 @@ use crate::cli::{Audit as Args, Global};
 use crate::config::LanguageSetting;
 use crate::headless::Summary;
 use inkstone_base::disk::{self, Room};
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_base::width::shown;
 use inkstone_lab::audit::{self, Audit, AuditInput, AuditedTable, Claim};
@@ -66,7 +67,11 @@ fn audited(args: &Args, ctx: &Ctx) -> Result<Audit> {
     if let Some(tried) = &args.tried {
         match tried.parse::<u64>() {
             Ok(trials) => {
-                ensure!(trials > 0, "--tried is 0; the result itself counts, so write at least 1");
+                ensure!(
+                    trials > 0,
+                    "--tried 为 0；结果本身也算一次，请至少写 1",
+                    "--tried is 0; the result itself counts, so write at least 1"
+                );
                 claim.trials = Some(trials);
             }
             Err(_) => others = tables_in(Path::new(tried), &args.result)?,
@@ -96,7 +101,12 @@ fn audited(args: &Args, ctx: &Ctx) -> Result<Audit> {
 
 /// The tables of a folder but the audited one, by name.
 fn tables_in(folder: &Path, result: &Path) -> Result<Vec<AuditedTable>> {
-    ensure!(folder.is_dir(), "--tried: {} is neither a number nor a folder", folder.display());
+    ensure!(
+        folder.is_dir(),
+        "--tried：{} 既不是数字也不是文件夹",
+        "--tried: {} is neither a number nor a folder",
+        folder.display()
+    );
     let mut paths = Vec::new();
     for extension in ["csv", "parquet", "pkl"] {
         paths.extend(disk::files_in(folder, extension)?);
@@ -104,9 +114,15 @@ fn tables_in(folder: &Path, result: &Path) -> Result<Vec<AuditedTable>> {
     let own = result.canonicalize().ok();
     paths.retain(|path| path.canonicalize().ok() != own);
     paths.sort();
-    ensure!(!paths.is_empty(), "--tried: {} holds no other table (CSV, Parquet or a pickle)", folder.display());
+    ensure!(
+        !paths.is_empty(),
+        "--tried：{} 没有其他表（CSV、Parquet 或 pickle）",
+        "--tried: {} holds no other table (CSV, Parquet or a pickle)",
+        folder.display()
+    );
     ensure!(
         paths.len() <= MOST_OTHERS,
+        "--tried：{} 有 {} 个表；最多读取 {MOST_OTHERS} 个，请直接给出个数",
         "--tried: {} holds {} tables; at most {MOST_OTHERS} are read, so give their number",
         folder.display(),
         paths.len()

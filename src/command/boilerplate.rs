@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use serde_json::json;
 
 use crate::cli::Boilerplate as Args;
@@ -10,6 +10,8 @@ use crate::config::Config;
 use crate::headless::Summary;
 use crate::pipeline;
 use inkstone_corpus::structure::{Boilerplate, Decisions, Status, decide, read_list};
+
+use inkstone_base::{bail, ensure, message};
 
 /// Number of characters of a sentence in the comment behind its id in the file of decisions.
 const TOLD: usize = 40;
@@ -20,6 +22,7 @@ pub(super) fn run(args: &Args) -> Result<Summary> {
     let path = pipeline::project(&config, base).boilerplate();
     ensure!(
         path.exists(),
+        "{} 不存在：请在 {1} 中设置 [structure] enabled = true，并运行 inkstone structure -c {2}",
         "{} does not exist: set [structure] enabled = true in {} and run inkstone structure -c {}",
         path.display(),
         args.project.config.display(),
@@ -34,13 +37,17 @@ pub(super) fn run(args: &Args) -> Result<Summary> {
     let mut summary = Summary::default();
     if !args.accept.is_empty() || !args.refuse.is_empty() {
         let file = file.with_context(|| {
-            format!(
+            message!(
+                "没有记决定的文件：请在 {} 的 [structure] 下写 decisions = \"boilerplate.toml\"",
                 "there is no file for decisions: write decisions = \"boilerplate.toml\" below [structure] in {}",
                 args.project.config.display()
             )
         })?;
         if let Some(both) = args.accept.iter().find(|id| args.refuse.contains(id)) {
-            bail!("{both} is given to both --accept and --refuse: choose one");
+            bail!(
+                "{both} 同时给了 --accept 与 --refuse：请二选一",
+                "{both} is given to both --accept and --refuse: choose one"
+            );
         }
         decide(&list, &mut decisions, &args.accept, Status::Accepted)?;
         decide(&list, &mut decisions, &args.refuse, Status::Refused)?;
@@ -59,7 +66,11 @@ pub(super) fn run(args: &Args) -> Result<Summary> {
         if !list.iter().any(asked) {
             let mut known: Vec<&str> = list.iter().map(|row| row.publisher.as_deref().unwrap_or("-")).collect();
             known.dedup();
-            bail!("there is no boilerplate of the publisher {name:?}; there is some of: {}", known.join(", "));
+            bail!(
+                "没有机构 {name:?} 的套话；现有：{}",
+                "there is no boilerplate of the publisher {name:?}; there is some of: {}",
+                known.join(", ")
+            );
         }
         list.retain(asked);
     }

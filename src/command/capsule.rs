@@ -10,6 +10,7 @@ use crate::cli::{Diff, Global, Replay};
 use crate::headless::{self, Summary};
 use crate::pipeline;
 use inkstone_base::job::Ctx;
+use inkstone_base::message;
 use inkstone_base::width::shown;
 use inkstone_lab::export::Manifest;
 
@@ -26,16 +27,25 @@ fn again(args: &Replay, ctx: &Ctx) -> Result<Summary> {
         Some(base) => base.clone(),
         None => folder_above(&args.manifest)?,
     };
-    let temporary = tempfile::tempdir().context("cannot make a temporary folder; name one with --dir")?;
+    let temporary = tempfile::tempdir().context(message!(
+        "无法创建临时文件夹；请用 --dir 指定",
+        "cannot make a temporary folder; name one with --dir"
+    ))?;
     let dir = args.dir.as_deref().unwrap_or(temporary.path());
     let (replayed, reports) = pipeline::replay(&args.manifest, &base, dir, ctx).with_context(|| {
-        format!("cannot repeat the run of {} on the sources below {}", args.manifest.display(), base.display())
+        message!(
+            "无法用 {1} 下的来源重复 {0} 的运行",
+            "cannot repeat the run of {} on the sources below {}",
+            args.manifest.display(),
+            base.display()
+        )
     })?;
     if let Some(library) = &replayed.library_ignored {
-        let note = format!(
+        let note = message!(
+            "清单写有本机代码库 {library}，没有加载；用的是本机的代码库",
             "the manifest names the native library {library}, which was not loaded; the library of this machine was used"
         );
-        let _ = writeln!(std::io::stderr(), "note: {}", shown(&note));
+        let _ = writeln!(std::io::stderr(), "note: {}", shown(&note.to_string()));
     }
     let mut summary =
         Summary { partial: !replayed.difference.same_files() || !replayed.altered.is_empty(), ..Summary::default() };
@@ -47,7 +57,8 @@ fn again(args: &Replay, ctx: &Ctx) -> Result<Summary> {
 
 /// The folder above the folder of a manifest.
 fn folder_above(manifest: &Path) -> Result<PathBuf> {
-    let full = std::path::absolute(manifest).with_context(|| format!("{} is not a file", manifest.display()))?;
+    let full = std::path::absolute(manifest)
+        .with_context(|| message!("{} 不是文件", "{} is not a file", manifest.display()))?;
     Ok(full.parent().and_then(Path::parent).unwrap_or(Path::new("/")).to_owned())
 }
 

@@ -12,6 +12,8 @@ use crate::cli::{Doctor, Global};
 use crate::headless::Summary;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::{Message, Word};
+use inkstone_base::message;
 use inkstone_base::simd;
 use inkstone_base::width::shown;
 use inkstone_onnx::RuntimeParams;
@@ -47,7 +49,15 @@ pub(super) fn run(args: &Doctor, global: &Global) -> ExitCode {
         let ctx = Ctx::new(global.threads.unwrap_or(0), 1)?;
         if args.fix {
             let folder = own_runtime_folder()?;
-            writeln!(std::io::stderr(), "installing ONNX Runtime {PACKAGE_VERSION} in {} ...", folder.display())?;
+            writeln!(
+                std::io::stderr(),
+                "{}",
+                message!(
+                    "正在把 ONNX Runtime {PACKAGE_VERSION} 安装到 {} ……",
+                    "installing ONNX Runtime {PACKAGE_VERSION} in {} ...",
+                    folder.display()
+                )
+            )?;
         }
         let findings = look(args, &ctx)?;
         let mut out = std::io::stdout().lock();
@@ -62,7 +72,14 @@ pub(super) fn run(args: &Doctor, global: &Global) -> ExitCode {
                 writeln!(out, "    {:<13} {}", "", shown(mend))?;
             }
         }
-        writeln!(out, "\nA model whose family needs an export, once:  {EXPORT}")?;
+        writeln!(
+            out,
+            "{}",
+            message!(
+                "\n需要导出的模型，只需运行一次：  {EXPORT}",
+                "\nA model whose family needs an export, once:  {EXPORT}"
+            )
+        )?;
         Ok(ExitCode::from(u8::from(wanting(&findings))))
     })())
 }
@@ -80,14 +97,25 @@ fn look(args: &Doctor, ctx: &Ctx) -> Result<Vec<Finding>> {
             Some(true),
             format!("{} on {} {}", env!("CARGO_PKG_VERSION"), std::env::consts::OS, std::env::consts::ARCH),
         ),
-        finding("processor", Some(true), format!("{cores} cores, inner loops for {}", simd::in_words())),
+        finding(
+            "processor",
+            Some(true),
+            message!("{cores} 核，内层循环使用 {}", "{cores} cores, inner loops for {}", simd::in_words()).to_string(),
+        ),
         finding("terminal", None, terminal()),
     ];
     let place = RuntimeParams { library: args.library.clone(), trusted: true, ..RuntimeParams::default() };
     if args.fix && (args.cuda || place.load(Path::new("")).is_err()) {
         ctx.stage("install", "files", None, || {
             let folder = own_runtime_folder()?;
-            ctx.note(format!("ONNX Runtime {PACKAGE_VERSION} into {}", folder.display()));
+            ctx.note(
+                message!(
+                    "ONNX Runtime {PACKAGE_VERSION} 装到 {}",
+                    "ONNX Runtime {PACKAGE_VERSION} into {}",
+                    folder.display()
+                )
+                .to_string(),
+            );
             install(&folder, args.cuda, ctx)?;
             Ok(Report::new("install"))
         })?;
@@ -96,7 +124,7 @@ fn look(args: &Doctor, ctx: &Ctx) -> Result<Vec<Finding>> {
     findings.push(match &machine.library {
         Ok(library) => finding("ONNX Runtime", Some(true), format!("{} ({})", library.version, library.file.display())),
         Err(error) => {
-            Finding { what: "ONNX Runtime", fine: Some(false), found: error.clone(), mend: Some(MEND.to_owned()) }
+            Finding { what: "ONNX Runtime", fine: Some(false), found: error.to_string(), mend: Some(MEND.to_owned()) }
         }
     });
     let places: Vec<String> =
@@ -104,7 +132,7 @@ fn look(args: &Doctor, ctx: &Ctx) -> Result<Vec<Finding>> {
     findings.push(finding(
         "libraries",
         None,
-        if places.is_empty() { "none on this machine".into() } else { places.join("; ") },
+        if places.is_empty() { Word("本机没有", "none on this machine").to_string() } else { places.join("; ") },
     ));
     if !machine.devices.is_empty() {
         findings.push(finding("devices", None, machine.devices.join("; ")));
@@ -114,24 +142,34 @@ fn look(args: &Doctor, ctx: &Ctx) -> Result<Vec<Finding>> {
             what: "CUDA",
             fine: args.cuda.then_some(missing.is_empty()),
             found: if missing.is_empty() {
-                "all libraries are there".into()
+                Word("代码库齐全", "all libraries are there").to_string()
             } else {
-                format!("missing: {}", missing.join(", "))
+                message!("缺少：{}", "missing: {}", Message::joined(missing, Word("、", ", "))).to_string()
             },
-            mend: (!missing.is_empty()).then(|| format!("{MEND_CUDA}, on a machine with an NVIDIA driver")),
+            mend: (!missing.is_empty()).then(|| {
+                message!("{MEND_CUDA}，须在有 NVIDIA 驱动的机器上", "{MEND_CUDA}, on a machine with an NVIDIA driver")
+                    .to_string()
+            }),
         });
     }
     let installer = ["uv", "python3"].into_iter().find(|name| runs(name));
     findings.push(finding(
         "installer",
         None,
-        installer.map_or("neither uv nor python3, so --fix can install nothing".into(), str::to_owned),
+        installer.map_or(
+            Word("没有 uv 和 python3，--fix 无法安装", "neither uv nor python3, so --fix can install nothing")
+                .to_string(),
+            str::to_owned,
+        ),
     ));
     Ok(findings)
 }
 
 fn own_runtime_folder() -> Result<PathBuf> {
-    runtime_folder().context("neither XDG_DATA_HOME nor HOME is set to an absolute path: set one of them")
+    runtime_folder().context(message!(
+        "XDG_DATA_HOME 与 HOME 都不是绝对路径：请设置其一",
+        "neither XDG_DATA_HOME nor HOME is set to an absolute path: set one of them"
+    ))
 }
 
 fn terminal() -> String {
@@ -140,7 +178,10 @@ fn terminal() -> String {
         .find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
     let kind =
         if std::io::stdout().is_terminal() { std::env::var("TERM").unwrap_or_default() } else { "none".to_owned() };
-    format!("{kind}, language {}", language.as_deref().unwrap_or("not set"))
+    match language {
+        Some(language) => message!("{kind}，语言 {language}", "{kind}, language {language}").to_string(),
+        None => message!("{kind}，未设置语言", "{kind}, language not set").to_string(),
+    }
 }
 
 fn runs(name: &str) -> bool {

@@ -16,6 +16,7 @@ use crate::config::{Config, PublishedComparison};
 use crate::headless::Summary;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::message;
 use inkstone_features::experiment::Target;
 use inkstone_tui::Start;
 
@@ -47,12 +48,13 @@ pub(super) fn run(args: &Experiment, global: &Global) -> Result<ExitCode> {
 /// Writes the experiment of a preset into the configuration, unless it has one of that name.
 fn add(preset: PublishedComparison, target: Target, file: &Path) -> Result<()> {
     let config = Config::read(file)?;
-    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let text =
+        std::fs::read_to_string(file).with_context(|| message!("无法读取 {}", "cannot read {}", file.display()))?;
     if let Some(text) = preset.added_to(&text, &config, target)? {
         // A link stays a link: its target is written.
         let place = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
         disk::write_atomic(&place, |out| Ok(out.write_all(text.as_bytes())?))
-            .with_context(|| format!("cannot write the preset into {}", file.display()))?;
+            .with_context(|| message!("无法把预设写入 {}", "cannot write the preset into {}", file.display()))?;
     }
     Ok(())
 }

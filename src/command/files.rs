@@ -5,7 +5,7 @@ use std::io::{BufWriter, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use chrono::Utc;
 use serde_json::json;
 
@@ -17,6 +17,7 @@ use crate::pipeline::{self, FactorResult};
 use inkstone_base::disk::{self, Room};
 use inkstone_base::job::Ctx;
 use inkstone_base::width::Screened;
+use inkstone_base::{ensure, message};
 use inkstone_lab::backtest::{self, Params, events};
 use inkstone_lab::export::{self, ExportFactor, Extra, Provenance};
 use inkstone_lab::factor::Factor;
@@ -175,12 +176,14 @@ pub(super) fn tokenize(args: &Tokenize, global: &Global) -> Result<ExitCode> {
         Mode::Wordpiece => (None, Some(pieces(&params)?)),
         Mode::Char | Mode::Jieba => (Some(Segmenter::new(&params, Path::new(""))?), None),
     };
-    let cutting = match (&segmenter, &pieces) {
-        (Some(segmenter), _) => Cutting::Words(segmenter),
-        (None, pieces) => {
-            Cutting::Pieces(pieces.as_ref().context("the line is cut neither into words nor into pieces")?)
-        }
-    };
+    let cutting =
+        match (&segmenter, &pieces) {
+            (Some(segmenter), _) => Cutting::Words(segmenter),
+            (None, pieces) => Cutting::Pieces(pieces.as_ref().context(message!(
+                "该行既不切成词，也不切成子词",
+                "the line is cut neither into words nor into pieces"
+            ))?),
+        };
     let output = TokenizeParams {
         separator: args.separator.clone(),
         truncation: args.truncate.unwrap_or_default(),
@@ -192,14 +195,24 @@ pub(super) fn tokenize(args: &Tokenize, global: &Global) -> Result<ExitCode> {
     for (line, word) in dictionaries.flat_map(|read| &read.unreachable) {
         let _ = writeln!(
             std::io::stderr(),
-            "dictionary line {line}: jieba cuts {word:?} at a punctuation mark and never finds it"
+            "{}",
+            message!(
+                "词典第 {line} 行：jieba 在标点处切开 {word:?}，永远找不到它",
+                "dictionary line {line}: jieba cuts {word:?} at a punctuation mark and never finds it"
+            )
         );
     }
     let ctx = Ctx::new(global.threads.unwrap_or(0), 1)?;
     let stdin = std::io::stdin();
     if stdin.is_terminal() {
-        let _ =
-            writeln!(std::io::stderr(), "reading text from the keyboard, one document per line; Ctrl-D ends the input");
+        let _ = writeln!(
+            std::io::stderr(),
+            "{}",
+            message!(
+                "从键盘读取文本，每行一篇文档；Ctrl-D 结束输入",
+                "reading text from the keyboard, one document per line; Ctrl-D ends the input"
+            )
+        );
     }
     let stdout = std::io::stdout();
     // A pipe gets every byte; a terminal nothing that it would obey.
@@ -214,7 +227,7 @@ pub(super) fn tokenize(args: &Tokenize, global: &Global) -> Result<ExitCode> {
     };
     if let (Some(path), Some(counter)) = (&args.vocabulary, counter) {
         let written = counter.build(&VocabularyParams::ALL).and_then(|vocabulary| vocabulary.save(path));
-        written.with_context(|| format!("cannot write the vocabulary {}", path.display()))?;
+        written.with_context(|| message!("无法写入词表 {}", "cannot write the vocabulary {}", path.display()))?;
     }
     for (reason, n) in &report.dropped {
         let _ = writeln!(std::io::stderr(), "{n} lines: {reason}");
@@ -233,8 +246,9 @@ fn pieces(params: &TokenizerParams) -> Result<PieceCutter> {
     let plain = Tokenizer { mode, pieces: path.clone(), words: WordCut::default() };
     ensure!(
         *params == plain.params("none"),
+        "--cut、--no-hmm、--dict、--tags 和 --stopwords 用于词；--mode wordpiece 由模型的分词器决定",
         "--cut, --no-hmm, --dict, --tags and --stopwords are for words; with --mode wordpiece the tokenizer of the model decides"
     );
-    let path = path.context("the mode wordpiece needs --pieces")?;
+    let path = path.context(message!("wordpiece 模式需要 --pieces", "the mode wordpiece needs --pieces"))?;
     Ok(PieceCutter::new(Subword::open(&path)?))
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::Result;
 
 use super::demo;
 use super::opened::OpenProject;
@@ -13,6 +13,8 @@ use crate::cli::{DEMO_FOLDER, Demo, Global};
 use crate::config::LanguageSetting;
 use inkstone_tui as tui;
 use inkstone_tui::{Change, MendingBench, Start, Template, WelcomeBench};
+
+use inkstone_base::{bail, ensure};
 
 /// Shows the settings of a configuration that cannot be read at the first fault, and then the workbench.
 pub(super) fn mend(path: &Path, global: &Global) -> Result<ExitCode> {
@@ -38,6 +40,7 @@ pub(super) fn run(path: &Path, global: &Global) -> Result<ExitCode> {
             let mut sheet = (to_begin.read)()?;
             ensure!(
                 sheet.stood.is_none(),
+                "另一程序在此期间创建了 {}；什么也没有写",
                 "another program has created {} in the meantime; nothing was written",
                 file.display()
             );
@@ -49,7 +52,7 @@ pub(super) fn run(path: &Path, global: &Global) -> Result<ExitCode> {
                 sheet = (to_begin.change)(&sheet, &change)?;
             }
             if let Some(fault) = sheet.faults.first() {
-                bail!("{}: {}", fault.path, fault.message);
+                bail!("{}：{}", "{}: {}", fault.path, fault.message);
             }
             (to_begin.save)(&sheet)?;
             let start = if with_tone { Start::FirstRun } else { Start::Browse };

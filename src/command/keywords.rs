@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use crate::cli::{KeywordPreset, Keywords};
 use crate::headless::Summary;
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 use inkstone_features::standalone::keywords::{self, Extractor, KeywordParams, Method};
 use inkstone_features::standalone::{CutSpec, LineFormat, Lines, Source};
 use inkstone_models::{Idf, ModelFile, Vectorizer};
@@ -34,7 +35,7 @@ pub(super) fn run(args: &Keywords, ctx: &Ctx) -> Result<Summary> {
         keywords::run(&mut lines, &extractor, &args.output, args.csv.csv_formulas, ctx)
     })?);
     let mut summary = Summary::default();
-    let last = reports.last().context("a finished run has a report")?;
+    let last = reports.last().context(message!("完成的运行应有报告", "a finished run has a report"))?;
     summary.partial = last.dropped_rows() > 0;
     summary.set("output", args.output.display().to_string());
     for name in ["documents", "without_keywords", "keywords", "sentences"] {
@@ -68,12 +69,14 @@ fn params(args: &Keywords, format: LineFormat) -> KeywordParams {
 fn cut_and_idf(args: &Keywords, format: LineFormat) -> Result<(CutSpec, Option<Idf>)> {
     ensure!(
         args.method == Method::Tfidf || (args.model.is_none() && args.idf.is_none()),
+        "--model 与 --idf 给出词的 idf，只有 --method tfidf 使用",
         "--model and --idf give the idf of words, which only --method tfidf uses"
     );
     let tokenizer = &args.corpus.tokenizer;
     if let Some(path) = &args.model {
         ensure!(
             tokenizer.words.dict.is_empty() && tokenizer.words.stopwords.is_none(),
+            "模型按训练时的方式切词；请去掉 --dict 与 --stopwords，或去掉 --model",
             "the model cuts text as it was trained; leave out --dict and --stopwords, or --model"
         );
         let file = ModelFile::open(path)?;
@@ -90,7 +93,8 @@ fn cut_and_idf(args: &Keywords, format: LineFormat) -> Result<(CutSpec, Option<I
         params.keep_numbers = true;
     }
     let idf = args.idf.as_ref().map(|path| -> Result<Idf> {
-        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {} (--idf)", path.display()))?;
+        let text = std::fs::read_to_string(path)
+            .with_context(|| message!("无法读取 {}（--idf）", "cannot read {} (--idf)", path.display()))?;
         Idf::of_table(&text, path)
     });
     Ok((CutSpec::new(format, params), idf.transpose()?))

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use chrono::Utc;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -15,7 +15,9 @@ use crate::config::Config;
 use crate::headless::Summary;
 use crate::pipeline;
 use inkstone_base::figures::{count, number, signed};
+use inkstone_base::language::Word;
 use inkstone_base::width::{left, right, shown as shown_text};
+use inkstone_base::{ensure, message};
 use inkstone_lab::ledger::{Book, BookTrial, Entry, Ledger, Looks, TrialTally};
 use inkstone_tables::project::Project;
 
@@ -59,7 +61,7 @@ pub(super) fn run(args: &Args, global: &Global) -> ExitCode {
                 writeln!(out, "{when} sealed period from {from} opened 封存期已打开: {}", shown_text(&opening.reason))?;
             }
             for problem in ledger.problems() {
-                writeln!(out, "!! {}", shown_text(problem))?;
+                writeln!(out, "!! {}", shown_text(&problem.to_string()))?;
             }
             Ok(ExitCode::from(u8::from(!ledger.problems().is_empty())))
         }));
@@ -86,6 +88,7 @@ fn open(args: &Args) -> Result<Ledger> {
     let folder = folder(args)?;
     ensure!(
         Ledger::is_in(&folder),
+        "{} 中没有台账：那里没有记录过回测；请用 -c 指定另一项目，或用 --ledger 指定另一文件夹",
         "there is no ledger in {}: no backtest has been recorded there; name another project with -c, or another folder with --ledger",
         folder.display()
     );
@@ -163,7 +166,10 @@ fn shown(entry: &Entry) -> Result<Value> {
     let returns = entry.details.as_ref().and_then(|details| details.returns.as_ref());
     if let Some(returns) = returns {
         let days = json!({"days": returns.dates.len(), "first": returns.dates.first(), "last": returns.dates.last()});
-        shown["details"].as_object_mut().context("details are an object")?.insert("returns".into(), days);
+        shown["details"]
+            .as_object_mut()
+            .context(message!("详情应为对象", "details are an object"))?
+            .insert("returns".into(), days);
     }
     Ok(shown)
 }
@@ -179,7 +185,7 @@ fn table(list: &TrialList) -> Vec<String> {
             (Some(name), _) if row.lookahead => format!("{name} (LOOK-AHEAD)"),
             (Some(name), _) => name.clone(),
             (None, Some(reason)) => format!("(deleted: {reason})"),
-            (None, None) => "(details missing)".to_owned(),
+            (None, None) => Word("（缺少详情）", "(details missing)").to_string(),
         };
         let numbers = [
             count(row.runs),

@@ -3,21 +3,25 @@
 use std::io;
 
 use anyhow::{Context, Result};
-use clap::{Arg, Command, CommandFactory};
+use clap::{Arg, Command};
 use clap_mangen::Man;
 use clap_mangen::roff::Roff;
 
-use crate::cli::Cli;
+use crate::cli::help;
+
+use inkstone_base::language::Language;
+use inkstone_base::message;
 
 /// The manual page of the program, with a section for each command.
 pub(super) fn page() -> Result<String> {
-    let mut program = Cli::command().disable_help_subcommand(true).subcommand_value_name("command");
+    let mut program =
+        help::command(Language::of_messages()).disable_help_subcommand(true).subcommand_value_name("command");
     program.build();
     let mut page = Vec::new();
-    write_program(&program, &mut page).context("cannot write the manual page")?;
-    write_commands(&program, &mut page).context("cannot write the manual page")?;
+    write_program(&program, &mut page).context(message!("无法写出手册页", "cannot write the manual page"))?;
+    write_commands(&program, &mut page).context(message!("无法写出手册页", "cannot write the manual page"))?;
     // Each piece begins with the definition of the apostrophe, which is needed once.
-    let page = String::from_utf8(page).context("the manual page is not UTF-8")?;
+    let page = String::from_utf8(page).context(message!("手册页不是 UTF-8", "the manual page is not UTF-8"))?;
     let definition = Roff::new().render();
     Ok(format!("{definition}{}", page.replace(&definition, "")))
 }

@@ -31,16 +31,17 @@ use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
-use clap::{CommandFactory, Parser};
+use anyhow::{Context, Result};
 
-use crate::cli::{Cli, Command, Global};
+use crate::cli::{Cli, Command, Global, help};
 use crate::config::TEMPLATE;
 use crate::headless::{self, Summary};
 use crate::pipeline::Stage;
 use crate::train;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::{Language, Word};
+use inkstone_base::{bail, ensure, error, message};
 use inkstone_base::{remedy, signals, simd, width};
 
 /// Runs the command line to its end.
@@ -56,7 +57,10 @@ pub fn run(cli: Cli) -> ExitCode {
     };
     if let Some(path) = given {
         let path = path.display();
-        return or_explain(Err(anyhow!("{path} stands before the command; write -c {path} behind it")));
+        return or_explain(Err(error!(
+            "{path} 写在了命令之前；请在命令之后写 -c {path}",
+            "{path} stands before the command; write -c {path} behind it"
+        )));
     }
     let stage = |name, args: crate::cli::Project, last| or_explain(project::run(name, &args.config, last, &global));
     match command {
@@ -112,7 +116,8 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Completions { shell } => {
             // clap panics when it writes to a pipe that was closed.
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "inkstone", &mut script);
+            let mut program = help::command(Language::of_messages());
+            clap_complete::generate(shell, &mut program, "inkstone", &mut script);
             or_explain(headless::print(&String::from_utf8_lossy(&script)).map(|()| ExitCode::SUCCESS))
         }
         Command::Man => or_explain(man::page().and_then(|page| headless::print(&page)).map(|()| ExitCode::SUCCESS)),
@@ -132,28 +137,38 @@ fn configuration(given: Option<PathBuf>) -> Result<PathBuf> {
         return Ok(path);
     }
     let word = path.display().to_string();
-    let commands = Cli::command();
+    let commands = help::command(Language::En);
     let distance = |name: &str| strsim::osa_distance(&word, name);
     let nearest = commands.get_subcommands().map(clap::Command::get_name).min_by_key(|name| distance(name));
-    let meant = nearest.filter(|name| distance(name) <= 2).map(|name| format!("; did you mean {name}?"));
+    let meant =
+        nearest.filter(|name| distance(name) <= 2).map(|name| message!("；是不是 {name}？", "; did you mean {name}?"));
     bail!(
+        "没有命令、文件或文件夹 {word:?}{}；inkstone --help 列出全部命令",
         "there is no command, file or folder {word:?}{}; inkstone --help lists the commands",
-        meant.unwrap_or_default()
+        meant.clone().unwrap_or_default()
     )
 }
 
 /// Prints what clap has to say: help, the version, or the errors in the flags.
-pub fn print_clap(message: &clap::Error) -> ExitCode {
+pub fn print_clap(message: &clap::Error, language: Language) -> ExitCode {
     let code = u8::try_from(message.exit_code()).unwrap_or(2);
     // clap repeats an unknown flag as it was given, and it may hold control characters that terminals obey: the message is made again
     // of the flags as they may be shown.
     let printable = std::env::args_os().map(|arg| width::shown(&arg.to_string_lossy()).into_owned());
-    let again = Cli::try_parse_from(printable).err();
-    or_explain(match again.as_ref().unwrap_or(message).print() {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error).context("cannot write"),
+    let again = help::command(language).try_get_matches_from(printable).err();
+    let message = again.as_ref().unwrap_or(message);
+    if let Some(text) = help::explained(message, language) {
+        let _ = write!(std::io::stderr(), "{}", width::shown(&text));
+        return ExitCode::from(code);
+    }
+    or_explain(match message.print() {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error).context(message!("无法写入", "cannot write")),
         _ => Ok(ExitCode::from(code)),
     })
 }
+
+/// The beginning of every error on stderr.
+pub(crate) const ERROR: Word = Word("错误：", "error: ");
 
 /// True if this run has no screen.
 fn is_batch(global: &Global) -> bool {
@@ -168,15 +183,15 @@ fn batch(name: &str, global: &Global, work: impl FnOnce(&Ctx) -> Result<Summary>
 /// An error before any front is up goes to stderr, with exit code 2.
 fn or_explain(result: Result<ExitCode>) -> ExitCode {
     result.unwrap_or_else(|error| {
-        let _ = writeln!(std::io::stderr(), "error: {}", width::shown(&remedy::with_remedy(&error)));
+        let _ = writeln!(std::io::stderr(), "{ERROR}{}", width::shown(&remedy::with_remedy(&error)));
         ExitCode::from(2)
     })
 }
 
 fn init(path: &Path) -> Result<Summary> {
-    ensure!(!path.exists(), "{} exists already; nothing was written", path.display());
+    ensure!(!path.exists(), "{} 已存在；什么也没有写", "{} exists already; nothing was written", path.display());
     disk::write_atomic(path, |out| Ok(out.write_all(TEMPLATE.as_bytes())?))
-        .context("cannot write the configuration")?;
+        .context(message!("无法写入配置", "cannot write the configuration"))?;
     let mut summary = Summary::default();
     summary.set("written", path.display().to_string());
     Ok(summary)

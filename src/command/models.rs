@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde::Serialize;
 
 use super::staged::staged;
@@ -10,7 +10,9 @@ use crate::cli::{Convert, Embed, Eval, Explain, Generate, Nearest, Projection, R
 use crate::headless::Summary;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::limits;
+use inkstone_base::{ensure, message};
 use inkstone_corpus::link::{self, EntityFinder};
 use inkstone_features::models::onnx::{self, Contextual, Examination, Reranker, is_onnx};
 use inkstone_features::models::{self, ngram};
@@ -36,16 +38,24 @@ const SUMMARIES: &str = "summaries";
 pub(super) fn eval(args: &Eval, ctx: &Ctx) -> Result<Summary> {
     let is_of_summaries = args.kind.as_deref() == Some(SUMMARIES);
     let Some(path) = &args.model else {
-        let way_out = "eval needs --model, and `eval summaries` needs --references";
+        let way_out = Word(
+            "eval 需要 --model，`eval summaries` 需要 --references",
+            "eval needs --model, and `eval summaries` needs --references",
+        );
         let references = args.references.as_deref().context(way_out)?;
         let other = args.kind.as_deref().unwrap_or(SUMMARIES);
         ensure!(
             other == SUMMARIES,
+            "--references 用于 `eval summaries`；评估 {other} 类模型请给 --model",
             "--references is for `eval summaries`; to evaluate a model of kind {other}, give --model"
         );
         return summaries(args, references, ctx);
     };
-    ensure!(!is_of_summaries, "`eval summaries` compares two files, --input and --references, and takes no --model");
+    ensure!(
+        !is_of_summaries,
+        "`eval summaries` 比较 --input 与 --references 两个文件，不用 --model",
+        "`eval summaries` compares two files, --input and --references, and takes no --model"
+    );
     let contextual = Contextual {
         examination: args.task,
         against: args.against.clone(),
@@ -58,11 +68,17 @@ pub(super) fn eval(args: &Eval, ctx: &Ctx) -> Result<Summary> {
     let (model, format) = opened(path, args.format, Some(&args.input), &contextual, ctx)?;
     let name = model.name();
     let asked = args.kind.as_deref().unwrap_or(name);
-    ensure!(asked == name, "{} is a model of kind {name}, not {asked}", path.display());
+    ensure!(
+        asked == name,
+        "{} 是 {name} 类模型，不是 {asked}",
+        "{} is a model of kind {name}, not {asked}",
+        path.display()
+    );
     let params = EvalParams { table: args.per.zip(args.output.clone()), csv_formulas: args.csv.csv_formulas };
     let is_similarity = args.task == Some(Examination::Similarity);
     ensure!(
         args.task.is_none() || is_similarity || is_onnx(path),
+        "{name} 模型没有这样的 --task：请写 --task similarity，或不写以按该类模型评估",
         "a {name} model has no such --task: name --task similarity, or no task to evaluate it as models of its kind are"
     );
     let (figures, report) = staged(ctx, "eval", || match args.words {
@@ -136,6 +152,7 @@ fn list_entities(args: &Embed, ctx: &Ctx) -> Result<Summary> {
     let reading = &args.reading;
     ensure!(
         reading.onnx.read == Output::Entities && is_onnx(&reading.model),
+        "--list 用于实体：请指定上下文模型，并写 --read entities",
         "--list is for entities: name a contextual model, and --read entities"
     );
     let mut lines = Lines::open(&reading.input, format_of(reading.format, Some(&reading.input)))?;
@@ -172,7 +189,10 @@ pub(super) fn explain(args: &Explain, ctx: &Ctx) -> Result<Summary> {
         Ok(Explained { id: line.name().into_owned(), explanation })
     };
     let Some(input) = &args.input else {
-        let text = args.text.as_deref().context("clap asks for --input or --text")?;
+        let text = args
+            .text
+            .as_deref()
+            .context(message!("clap 应要求 --input 或 --text", "clap asks for --input or --text"))?;
         let line = Line { number: 1, text: text.into(), ..Line::default() };
         let mut summary = used(model.as_ref(), &args.model);
         summary.set("explanations", [one(&line)?]);
@@ -195,6 +215,7 @@ pub(super) fn explain(args: &Explain, ctx: &Ctx) -> Result<Summary> {
     let missing: Vec<&String> = args.ids.iter().filter(|&id| explained.iter().all(|e| e.id != *id)).collect();
     ensure!(
         missing.is_empty(),
+        "没有编号为 {missing:?} 的文档；文档编号取字段 id，否则为行号，从 1 起",
         "no document has the id {missing:?}; the id of a document is its field id, or else the number of its line, from 1"
     );
     let mut summary = used(model.as_ref(), &args.model);
@@ -217,15 +238,16 @@ pub(super) fn generate(args: &Generate, ctx: &Ctx) -> Result<Summary> {
         generator.choose(&args.choices)?;
     }
     if let Some(file) = &args.json_schema {
-        let in_file = || format!("the schema {}", file.display());
+        let in_file = || message!("schema {}", "the schema {}", file.display());
         let text = limits::settings_file(file).with_context(in_file)?;
         let schema = serde_json::from_slice(&text).with_context(in_file)?;
         generator.keep_to_schema(&schema).with_context(in_file)?;
     }
     if let Some(file) = &args.prompt_file {
-        let text =
-            std::fs::read_to_string(file).with_context(|| format!("cannot read the prompt {}", file.display()))?;
-        generator.ask(PromptTemplate::parse(&text).with_context(|| format!("the prompt {}", file.display()))?);
+        let text = std::fs::read_to_string(file)
+            .with_context(|| message!("无法读取提示词 {}", "cannot read the prompt {}", file.display()))?;
+        generator
+            .ask(PromptTemplate::parse(&text).with_context(|| message!("提示词 {}", "the prompt {}", file.display()))?);
     }
     if args.chat {
         generator.chat(args.system.clone())?;
@@ -248,7 +270,7 @@ pub(super) fn sample(args: &SampleFlags, ctx: &Ctx) -> Result<Summary> {
         let (model, _) = models::open_model(&args.model, args.format, None, Path::new(""), ctx)?;
         let listed = if args.top_k == 0 { LISTED } else { args.top_k };
         let following = model.following(after, listed, ctx).with_context(|| {
-            format!("a {} model cannot predict the next word; --after needs an n-gram language model (inkstone train ngram)", model.name())
+            message!("{} 模型不能预测下一个词；--after 需要 n 元语言模型（inkstone train ngram）", "a {} model cannot predict the next word; --after needs an n-gram language model (inkstone train ngram)", model.name())
         })??;
         let mut summary = used(model.as_ref(), &args.model);
         summary.set("following", following);

@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 
+use super::workbench::language;
 use crate::cli::Global;
 use crate::config::Config;
 use crate::pipeline::{self, NOTIFY, Stage, StageId};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_base::lock::Lock;
+use inkstone_base::message;
 use inkstone_base::shell::quoted;
 use inkstone_corpus::ingest::fetch::{self, FETCH};
 use inkstone_tables::project::Project;
@@ -51,6 +53,7 @@ impl OpenProject {
         });
         let mut config = Config::read(path)?;
         flags(&mut config)?;
+        language(config.ui.language, global.lang.as_deref())?.use_for_messages();
         let base = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let trusted = if trust { " --trust" } else { "" };
         let command = format!("inkstone {command} -c {} --headless{trusted}", quoted(&path.display().to_string()));
@@ -161,7 +164,7 @@ fn ensure_writable(folder: &Path) -> Result<()> {
     let is_named = |folder: &Path| !folder.as_os_str().is_empty();
     let nearest = folder.ancestors().find(|folder| is_named(folder) && folder.exists()).unwrap_or(Path::new("."));
     // A file without a name: nothing is left of it.
-    tempfile::tempfile_in(nearest)
-        .map(drop)
-        .with_context(|| format!("cannot write in {}: nothing was run", folder.display()))
+    tempfile::tempfile_in(nearest).map(drop).with_context(|| {
+        message!("无法写入 {}：什么也没有运行", "cannot write in {}: nothing was run", folder.display())
+    })
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use indicatif::{HumanCount, HumanDuration};
 use serde_json::json;
 
@@ -16,8 +16,9 @@ use crate::cli::{Backtest, Drift, Global, Run};
 use crate::headless::{self, Summary};
 use crate::pipeline::{self, Basis, DueReason, FactorResult, Forecast, NOTIFY, Stage, StageId};
 use inkstone_base::data::Report;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
-use inkstone_base::language::{Language, Word};
+use inkstone_base::language::{Language, Message, Word};
 use inkstone_corpus::ingest::fetch::FETCH;
 use inkstone_corpus::ingest::reason::REPEATED_PRICE;
 use inkstone_lab::backtest::Outcome;
@@ -32,6 +33,7 @@ pub(super) fn browse(path: &Path, global: &Global) -> Result<ExitCode> {
     }
     ensure!(
         path.exists(),
+        "这里没有 {}。用合成数据了解全部功能：inkstone demo。开始一个项目：inkstone init",
         "there is no {} here. To see the whole product on synthetic data: inkstone demo. To start a project: inkstone init",
         path.display()
     );
@@ -40,7 +42,12 @@ pub(super) fn browse(path: &Path, global: &Global) -> Result<ExitCode> {
         return super::first::mend(path, global);
     }
     let opened = opened?;
-    ensure!(!is_batch(global), "the workbench needs a terminal; to run as a batch: {}", opened.command);
+    ensure!(
+        !is_batch(global),
+        "工作台需要终端；批处理请运行：{}",
+        "the workbench needs a terminal; to run as a batch: {}",
+        opened.command
+    );
     open_ui(&opened, Start::Browse, global, None)
 }
 
@@ -206,7 +213,7 @@ pub(super) fn summary(opened: &OpenProject, reports: Vec<Report>, last: Stage) -
     let is_lost = |(reason, rows): (&String, &u64)| *rows > 0 && reason != REPEATED_PRICE;
     let lost_rows = reports.iter().any(|report| StageId::Ingest.is_of(report) && report.dropped.iter().any(is_lost));
     summary.partial = lost_rows || !left_out.is_empty() || reports.iter().any(failed_command);
-    let stage = |(stage, reason): &(StageId, String)| json!({"stage": stage.to_string(), "reason": reason});
+    let stage = |(stage, reason): &(StageId, Message)| json!({"stage": stage.to_string(), "reason": reason.en});
     if !left_out.is_empty() {
         summary.set("left_out", left_out.iter().map(stage).collect::<Vec<_>>());
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -15,6 +15,7 @@ use crate::pipeline;
 use inkstone_base::data::Report;
 use inkstone_base::disk::{self, Room};
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 use inkstone_corpus::ingest::papers::{self, Limits, Paper, Published};
 
 /// Files read at a time.
@@ -22,7 +23,12 @@ const BATCH: usize = 64;
 
 /// Reads the files and writes their text.
 pub(super) fn run(args: &Read, ctx: &Ctx) -> Result<Summary> {
-    ensure!((0.0..=1.0).contains(&args.max_garbled), "--max-garbled {} is not a share from 0 to 1", args.max_garbled);
+    ensure!(
+        (0.0..=1.0).contains(&args.max_garbled),
+        "--max-garbled {} 不是 0 到 1 的比例",
+        "--max-garbled {} is not a share from 0 to 1",
+        args.max_garbled
+    );
     let mut limits = Limits { max_pages: args.max_pages, max_garbled: args.max_garbled };
     let mut kept = None;
     if let Some(path) = &args.keep {
@@ -96,7 +102,7 @@ fn files_of(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
             continue;
         }
         for entry in walkdir::WalkDir::new(path).follow_links(true).sort_by_file_name() {
-            let entry = entry.with_context(|| format!("cannot look into {}", path.display()))?;
+            let entry = entry.with_context(|| message!("无法查看 {}", "cannot look into {}", path.display()))?;
             if entry.file_type().is_file() {
                 files.push(entry.into_path());
             }
@@ -157,5 +163,5 @@ fn write_text(place: &Path, paper: &Paper, path: &Path) -> Result<()> {
         writeln!(out, "\n{}", paper.body)?;
         Ok(())
     })
-    .with_context(|| format!("cannot write the text of {}", path.display()))
+    .with_context(|| message!("无法写入 {} 的文本", "cannot write the text of {}", path.display()))
 }

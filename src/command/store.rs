@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use serde_json::json;
 
 use super::staged::counted;
@@ -14,6 +14,7 @@ use crate::pipeline;
 use inkstone_base::data::Report;
 use inkstone_base::disk;
 use inkstone_base::disk::Room;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_store::{Header, Reader, RowKind, Store, export, file_name, import};
 
@@ -29,7 +30,12 @@ pub(super) fn run(args: &Args, ctx: &Ctx) -> Result<Summary> {
         StoreAction::Verify | StoreAction::Repair => !project.dir().exists(),
         _ => true,
     };
-    ensure!(path.exists() || !needed, "{} does not exist: this project has no features yet", path.display());
+    ensure!(
+        path.exists() || !needed,
+        "{} 不存在：该项目还没有特征",
+        "{} does not exist: this project has no features yet",
+        path.display()
+    );
     // A command that changes the store keeps runs from it, also while none of them has it open.
     let writing = |name: &str| project.lock_for(&format!("store {name}"));
     let counting = |name: &str, total| (format!("store {name}"), total);

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue};
@@ -12,18 +12,21 @@ use toml::{Table, Value};
 
 use super::bounds;
 
+use inkstone_base::language::{LINES, Language, Message, Word};
+use inkstone_base::{bail, message};
+
 /// A problem of a configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Problem {
     /// Key path: `source[0].columns.title`.
     pub(crate) path: String,
     /// The problem and the way out.
-    pub(crate) message: String,
+    pub(crate) message: Message,
 }
 
 impl Problem {
-    pub(crate) fn new(path: impl Into<String>, message: impl Into<String>) -> Problem {
-        Problem { path: path.into(), message: message.into() }
+    pub(crate) fn new(path: impl Into<String>, message: Message) -> Problem {
+        Problem { path: path.into(), message }
     }
 }
 
@@ -35,7 +38,7 @@ pub struct Fault {
     /// Key path: `source[0].columns.title`; empty if the text is not TOML.
     pub path: String,
     /// The problem and the way out.
-    pub message: String,
+    pub message: Message,
 }
 
 /// All errors of syntax.
@@ -44,7 +47,7 @@ pub(crate) fn syntax_faults(text: &str) -> Vec<Fault> {
     let fault = |error: toml::de::Error| Fault {
         line: error.span().map_or(1, |span| line_of(text, span.start)),
         path: String::new(),
-        message: error.message().to_owned(),
+        message: message!("TOML 语法错误：{}", "{}", error.message()),
     };
     errors.into_iter().map(fault).collect()
 }
@@ -65,8 +68,9 @@ impl<'t> Checker<'t> {
     pub(crate) fn new(file: &str, text: &'t str) -> Result<Checker<'t>> {
         let faults = syntax_faults(text);
         if !faults.is_empty() {
-            let list: Vec<String> = faults.iter().map(|f| format!("  line {}: {}", f.line, f.message)).collect();
-            bail!("{file} is not valid TOML:\n{}", list.join("\n"));
+            let told = |f: &Fault| message!("  第 {} 行：{}", "  line {}: {}", f.line, f.message);
+            let list = Message::joined(faults.iter().map(told), LINES);
+            bail!("{file} 不是有效的 TOML：\n{list}", "{file} is not valid TOML:\n{list}");
         }
         let (spans, _) = DeTable::parse_recoverable(text);
         let table = toml::from_str(text)?;
@@ -77,7 +81,7 @@ impl<'t> Checker<'t> {
     /// Adds a problem for each section other than those that were read.
     pub(crate) fn refuse_other_sections(&mut self) {
         for key in self.table.keys().filter(|key| !self.sections.contains(&key.as_str())) {
-            let message = unknown_key(key, self.sections.iter().copied(), "section");
+            let message = unknown_key(key, self.sections.iter().copied(), Word("节", "section"));
             self.problems.push(Problem::new(key, message));
         }
     }
@@ -89,7 +93,8 @@ impl<'t> Checker<'t> {
             None => T::default(),
             Some(Value::Table(table)) => self.table_as(name, table),
             Some(other) => {
-                let message = format!("is {}; write it as a section [{name}]", kind(&other));
+                let message =
+                    message!("是{}；请写成一节 [{name}]", "is {}; write it as a section [{name}]", kind(&other));
                 self.problems.push(Problem::new(name, message));
                 T::default()
             }
@@ -103,7 +108,11 @@ impl<'t> Checker<'t> {
             None => return Vec::new(),
             Some(Value::Array(items)) => items,
             Some(other) => {
-                let message = format!("is {}; write each one as a section [[{name}]]", kind(&other));
+                let message = message!(
+                    "是{}；请逐个写成 [[{name}]]",
+                    "is {}; write each one as a section [[{name}]]",
+                    kind(&other)
+                );
                 self.problems.push(Problem::new(name, message));
                 return Vec::new();
             }
@@ -113,7 +122,9 @@ impl<'t> Checker<'t> {
             let path = format!("{name}[{i}]");
             match item {
                 Value::Table(table) => read.push(self.table_as(&path, table)),
-                other => self.problems.push(Problem::new(path, format!("is {}, not a table", kind(&other)))),
+                other => self
+                    .problems
+                    .push(Problem::new(path, message!("是{}，而不是表", "is {}, not a table", kind(&other)))),
             }
         }
         read
@@ -140,10 +151,11 @@ impl<'t> Checker<'t> {
         if faults.is_empty() {
             return Ok(());
         }
-        let lines: Vec<String> =
-            faults.iter().map(|f| format!("  {}:{}: {}: {}", self.file, f.line, f.path, f.message)).collect();
-        let count = lines.len();
-        bail!("{count} problem{} in {}:\n{}", if count == 1 { "" } else { "s" }, self.file, lines.join("\n"));
+        let (file, count) = (&self.file, faults.len());
+        let line = |f: &Fault| message!("  {file}:{}：{}：{}", "  {file}:{}: {}: {}", f.line, f.path, f.message);
+        let lines = Message::joined(faults.iter().map(line), LINES);
+        let problems = Word("个问题", if count == 1 { "problem" } else { "problems" });
+        bail!("{file} 有 {count} {problems}：\n{lines}", "{count} {problems} in {file}:\n{lines}");
     }
 
     fn table_as<T: DeserializeOwned + Serialize + Default>(&mut self, path: &str, table: Table) -> T {
@@ -198,17 +210,21 @@ pub(super) fn read_table<T: DeserializeOwned + Serialize + Default>(path: &str, 
         let mut single = Table::new();
         single.insert(key.clone(), value.clone());
         let mut ignored = Vec::new();
-        let read: Result<T, _> = {
+        // A message of ours within serde's is in the language of the thread.
+        let mut read = |language: Language| -> Result<T, _> {
+            let _guard = language.on_this_thread();
+            ignored.clear();
             // A table that may be absent adds a step `?` to the path.
             let mut note = |p: serde_ignored::Path<'_>| ignored.push(p.to_string().replace(".?.", "."));
-            let inner = Value::Table(single);
+            let inner = Value::Table(single.clone());
             serde_path_to_error::deserialize(serde_ignored::Deserializer::new(inner, &mut note))
         };
+        let (english, read) = (read(Language::En).err(), read(Language::Zh));
         for unknown in ignored {
             let at = format!("{path}.{unknown}");
             let message = match renamed(&at) {
-                Some(message) => message.to_owned(),
-                None => unknown_key(last_key(&unknown), keys_at(&schema, &unknown).into_iter(), "key"),
+                Some(message) => message.into(),
+                None => unknown_key(last_key(&unknown), keys_at(&schema, &unknown).into_iter(), Word("键", "key")),
             };
             problems.push(Problem::new(at, message));
         }
@@ -217,7 +233,12 @@ pub(super) fn read_table<T: DeserializeOwned + Serialize + Default>(path: &str, 
             Err(error) => {
                 let inner = error.path().to_string();
                 let at = if inner == "." { key.clone() } else { inner };
-                problems.push(Problem::new(format!("{path}.{at}"), first_line(&error.inner().to_string())));
+                let [zh, en] =
+                    [Some(&error), english.as_ref()].map(|error| error.map(|e| first_line(&e.inner().to_string())));
+                problems.push(Problem::new(
+                    format!("{path}.{at}"),
+                    wrong_type(zh.unwrap_or_default(), en.unwrap_or_default()),
+                ));
             }
         }
     }
@@ -226,7 +247,8 @@ pub(super) fn read_table<T: DeserializeOwned + Serialize + Default>(path: &str, 
         Ok(read) => (read, problems),
         Err(error) => {
             let error: toml::de::Error = error;
-            problems.push(Problem::new(path, first_line(error.message())));
+            let text = first_line(error.message());
+            problems.push(Problem::new(path, wrong_type(text.clone(), text)));
             (T::default(), problems)
         }
     }
@@ -246,6 +268,47 @@ fn first_line(message: &str) -> String {
     message.lines().next().unwrap_or_default().to_owned()
 }
 
+/// A message of serde about a value of a wrong type, whose Chinese text holds messages of ours in Chinese and all else in English.
+fn wrong_type(zh: String, en: String) -> Message {
+    const TERMS: [(&str, &str); 22] = [
+        ("invalid type: ", "类型不符："),
+        ("invalid value: ", "取值不符："),
+        ("invalid length ", "长度不符："),
+        ("unknown variant ", "没有这个取值 "),
+        ("missing field ", "缺少字段 "),
+        (", expected one of ", "；可用："),
+        (", expected ", "；应为"),
+        ("floating point ", "小数 "),
+        ("integer ", "整数 "),
+        ("string ", "文本 "),
+        ("boolean ", "布尔值 "),
+        ("a sequence", "列表"),
+        ("sequence", "列表"),
+        ("a boolean", "true 或 false"),
+        ("a string", "文本"),
+        ("path string", "路径"),
+        ("a map", "表"),
+        ("map", "表"),
+        ("a tuple of size ", "列表，项数为 "),
+        ("an array of length ", "列表，项数为 "),
+        ("unit value", "空值"),
+        (" or ", " 或 "),
+    ];
+    // Of a message of ours the Chinese text differs already.
+    if zh != en {
+        return Message { zh, en };
+    }
+    let mut zh = zh;
+    for (english, chinese) in TERMS {
+        zh = zh.replace(english, chinese);
+    }
+    for numbers in ["usize", "u64", "u32", "u16", "u8", "i64", "i32", "i16", "i8"] {
+        zh = zh.replace(&format!("应为{numbers}"), "应为整数");
+    }
+    zh = zh.replace("应为f64", "应为数字").replace("应为f32", "应为数字").replace("应为struct ", "应为表 ");
+    if zh == en { message!("无法读取这个值：{en}", "{en}") } else { Message { zh, en } }
+}
+
 fn last_key(path: &str) -> &str {
     path.rsplit('.').next().unwrap_or(path)
 }
@@ -261,17 +324,21 @@ fn keys_at<'s>(schema: &'s serde_json::Value, path: &str) -> Vec<&'s str> {
 }
 
 /// The message for a key of an earlier version: its new name.
-fn renamed(path: &str) -> Option<&'static str> {
+fn renamed(path: &str) -> Option<Word> {
     match path.strip_prefix("feature[")?.split_once("].")?.1 {
-        "label" => Some(
+        "label" => Some(Word(
+            "现名 target：请写 [feature.target]，或 target = { delay = 1, price = \"open\", horizon = 5 }",
             "is now called target: write [feature.target], or target = { delay = 1, price = \"open\", horizon = 5 }",
-        ),
-        "label_form" => Some("is now form in [feature.target]: write target = { form = \"ranked\" }"),
+        )),
+        "label_form" => Some(Word(
+            "现为 [feature.target] 的 form：请写 target = { form = \"ranked\" }",
+            "is now form in [feature.target]: write target = { form = \"ranked\" }",
+        )),
         _ => None,
     }
 }
 
-fn unknown_key<'k>(key: &str, known: impl Iterator<Item = &'k str>, what: &str) -> String {
+fn unknown_key<'k>(key: &str, known: impl Iterator<Item = &'k str>, what: Word) -> Message {
     let known: Vec<&str> = known.collect();
     let nearest = known
         .iter()
@@ -279,21 +346,21 @@ fn unknown_key<'k>(key: &str, known: impl Iterator<Item = &'k str>, what: &str) 
         .filter(|(distance, k)| *distance <= 1 + k.chars().count() / 3)
         .min();
     match nearest {
-        Some((_, near)) => format!("unknown {what}; did you mean {near:?}?"),
-        None if known.is_empty() => format!("unknown {what}"),
-        None => format!("unknown {what}; there are: {}", known.join(", ")),
+        Some((_, near)) => message!("未知的{what}；是不是 {near:?}？", "unknown {what}; did you mean {near:?}?"),
+        None if known.is_empty() => message!("未知的{what}", "unknown {what}"),
+        None => message!("未知的{what}；可用：{}", "unknown {what}; there are: {}", known.join(", ")),
     }
 }
 
-fn kind(value: &Value) -> &'static str {
+fn kind(value: &Value) -> Word {
     match value {
-        Value::String(_) => "a string",
-        Value::Integer(_) => "a whole number",
-        Value::Float(_) => "a number",
-        Value::Boolean(_) => "true or false",
-        Value::Datetime(_) => "a date",
-        Value::Array(_) => "a list",
-        Value::Table(_) => "a table",
+        Value::String(_) => Word("文本", "a string"),
+        Value::Integer(_) => Word("整数", "a whole number"),
+        Value::Float(_) => Word("数字", "a number"),
+        Value::Boolean(_) => Word("true 或 false", "true or false"),
+        Value::Datetime(_) => Word("日期", "a date"),
+        Value::Array(_) => Word("列表", "a list"),
+        Value::Table(_) => Word("表", "a table"),
     }
 }
 

@@ -7,10 +7,12 @@
 
 use std::ops::Range;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use toml_edit::{ArrayOfTables, Document, DocumentMut, Item, Table, Value};
 
 use inkstone_corpus::ingest::{Format, Source};
+
+use inkstone_base::{bail, ensure, message};
 
 /// Marks a line of the template that is an example: it has no effect.
 const EXAMPLE: &str = "#: ";
@@ -23,25 +25,31 @@ pub fn set(text: &str, path: &str, value: &str) -> Result<String> {
     let value = &lines_as_in(text, value.trim().replace('\r', ""));
     // The parser would skip a byte order mark, which no later value of a file may have.
     let parsed = value.parse::<Value>().ok().filter(|_| !value.starts_with('\u{feff}'));
-    let parsed = parsed.with_context(|| format!("{value:?} is not a TOML value"))?;
+    let parsed = parsed.with_context(|| message!("{value:?} 不是 TOML 的值", "{value:?} is not a TOML value"))?;
     let steps = steps(path)?;
     if let Some(span) = Written::read(text)?.span(path)? {
         return checked(format!("{}{value}{}", &text[..span.start], &text[span.end..]));
     }
-    let Some(((key, None), way)) = steps.split_last() else { bail!("{path}: there is no such table") };
+    let Some(((key, None), way)) = steps.split_last() else {
+        bail!("{path}：没有这样的表", "{path}: there is no such table")
+    };
     let mut document = document(text)?;
     let mut at = document.as_item_mut();
     for (name, number) in way {
-        let table = at.as_table_like_mut().with_context(|| format!("{path}: {name} is not a table"))?;
+        let table = at
+            .as_table_like_mut()
+            .with_context(|| message!("{path}：{name} 不是表", "{path}: {name} is not a table"))?;
         at = match number {
             None => table.entry(name).or_insert_with(|| Item::Table(Table::new())),
             Some(number) => {
                 let found = table.get_mut(name).and_then(|item| item.get_mut(*number));
-                found.with_context(|| format!("{path}: there is no {name}[{number}]"))?
+                found.with_context(|| {
+                    message!("{path}：没有 {name}[{number}]", "{path}: there is no {name}[{number}]")
+                })?
             }
         };
     }
-    let table = at.as_table_like_mut().with_context(|| format!("{path} is not in a table"))?;
+    let table = at.as_table_like_mut().with_context(|| message!("{path} 不在表中", "{path} is not in a table"))?;
     table.insert(key, Item::Value(parsed));
     checked(lines_as_in(text, document.to_string()))
 }
@@ -56,16 +64,21 @@ pub fn unset(text: &str, path: &str) -> Result<String> {
     let behind = text[span.end..end].trim_start_matches(',').trim();
     if !(begins_line && (behind.is_empty() || behind.starts_with('#'))) {
         // Inside an inline table a comment has no place.
-        let (table, key) = path.rsplit_once('.').with_context(|| format!("{path} is not a key of a table"))?;
+        let (table, key) =
+            path.rsplit_once('.').with_context(|| message!("{path} 不是表的键", "{path} is not a key of a table"))?;
         let mut document = document(text)?;
         let mut at = document.as_item_mut();
         for (name, number) in steps(table)? {
-            at = at.get_mut(name).with_context(|| format!("{path}: there is no {name}"))?;
+            at = at.get_mut(name).with_context(|| message!("{path}：没有 {name}", "{path}: there is no {name}"))?;
             if let Some(number) = number {
-                at = at.get_mut(number).with_context(|| format!("{path}: there is no {name}[{number}]"))?;
+                at = at.get_mut(number).with_context(|| {
+                    message!("{path}：没有 {name}[{number}]", "{path}: there is no {name}[{number}]")
+                })?;
             }
         }
-        at.as_table_like_mut().with_context(|| format!("{path}: {table} is not a table"))?.remove(key);
+        at.as_table_like_mut()
+            .with_context(|| message!("{path}：{table} 不是表", "{path}: {table} is not a table"))?
+            .remove(key);
         return checked(lines_as_in(text, document.to_string()));
     }
     let mut lines = String::new();
@@ -82,12 +95,16 @@ pub fn add(text: &str, section: &str, block: &str) -> Result<String> {
     if let Some(item) = document.get_mut(section) {
         let name = format!("[[{section}]]");
         let tables = item.as_array_of_tables_mut();
-        let tables = tables.with_context(|| format!("{section} is written as a list; write each one as {name}"))?;
-        let mut added: DocumentMut =
-            block.parse().with_context(|| format!("this is not a {name} section:\n{block}"))?;
+        let tables = tables.with_context(|| {
+            message!("{section} 是列表；请逐个写成 {name}", "{section} is written as a list; write each one as {name}")
+        })?;
+        let mut added: DocumentMut = block
+            .parse()
+            .with_context(|| message!("这不是 {name} 一节：\n{block}", "this is not a {name} section:\n{block}"))?;
         let added = added.get_mut(section).and_then(Item::as_array_of_tables_mut);
-        let mut table =
-            added.and_then(|added| added.get(0).cloned()).with_context(|| format!("this is not a {name} section"))?;
+        let mut table = added
+            .and_then(|added| added.get(0).cloned())
+            .with_context(|| message!("这不是 {name} 一节", "this is not a {name} section"))?;
         without_place(&mut table);
         table.decor_mut().set_prefix("\n");
         tables.push(table);
@@ -108,8 +125,9 @@ pub fn add(text: &str, section: &str, block: &str) -> Result<String> {
 pub fn remove(text: &str, section: &str, number: usize) -> Result<String> {
     let mut document = document(text)?;
     let tables = document.get_mut(section).and_then(Item::as_array_of_tables_mut);
-    let tables: &mut ArrayOfTables = tables.with_context(|| format!("there is no [[{section}]]"))?;
-    ensure!(number < tables.len(), "there is no {section}[{number}]");
+    let tables: &mut ArrayOfTables =
+        tables.with_context(|| message!("没有 [[{section}]]", "there is no [[{section}]]"))?;
+    ensure!(number < tables.len(), "没有 {section}[{number}]", "there is no {section}[{number}]");
     tables.remove(number);
     if tables.is_empty() {
         document.remove(section);
@@ -126,8 +144,9 @@ pub struct Written<'t> {
 impl<'t> Written<'t> {
     /// Reads a text; fails if it is not TOML.
     pub fn read(text: &'t str) -> Result<Written<'t>> {
-        let document = Document::parse(text)
-            .map_err(|error: toml_edit::TomlError| anyhow::anyhow!("this is not TOML: {error}"))?;
+        let document = Document::parse(text).map_err(|error: toml_edit::TomlError| {
+            inkstone_base::error!("这不是 TOML：{error}", "this is not TOML: {error}")
+        })?;
         Ok(Written { text, document })
     }
 
@@ -212,7 +231,9 @@ fn plain(choice: &impl serde::Serialize) -> String {
 }
 
 fn document(text: &str) -> Result<DocumentMut> {
-    text.parse().map_err(|error: toml_edit::TomlError| anyhow::anyhow!("this is not TOML: {error}"))
+    text.parse().map_err(|error: toml_edit::TomlError| {
+        inkstone_base::error!("这不是 TOML：{error}", "this is not TOML: {error}")
+    })
 }
 
 /// No change may leave a text that cannot be read.
@@ -231,7 +252,10 @@ fn steps(path: &str) -> Result<Vec<PathStep<'_>>> {
         (end > 0 && !step[..end].contains(']')).then_some((end, number))
     };
     let read = |part| step(part).map(|(end, number)| (&part[..end], number));
-    path.split('.').map(read).collect::<Option<_>>().with_context(|| format!("{path:?} is not a path of keys"))
+    path.split('.')
+        .map(read)
+        .collect::<Option<_>>()
+        .with_context(|| message!("{path:?} 不是键的路径", "{path:?} is not a path of keys"))
 }
 
 /// A table added belongs behind its sisters, wherever it stood before.

@@ -34,6 +34,9 @@ use inkstone_text::TokenizerParams;
 use inkstone_tui::{Depth, Shade};
 pub use preset::PublishedComparison;
 
+use inkstone_base::language::{LINES, Message, Word};
+use inkstone_base::{ensure, message};
+
 /// The commented file of all settings, as `inkstone init` writes it.
 pub const TEMPLATE: &str = include_str!("../../workbench.toml");
 
@@ -206,7 +209,11 @@ impl Config {
     /// Reads a configuration file; fails with all its problems at once, each with its line and the way out.
     pub fn read(path: &Path) -> Result<Config> {
         let text = std::fs::read_to_string(path).with_context(|| {
-            format!("cannot read the configuration {} (inkstone init writes one to start from)", path.display())
+            message!(
+                "无法读取配置 {}（inkstone init 可写出一份作为起点）",
+                "cannot read the configuration {} (inkstone init writes one to start from)",
+                path.display()
+            )
         })?;
         Config::parse(&path.display().to_string(), &text)
     }
@@ -223,11 +230,14 @@ impl Config {
     pub fn check(&self) -> Result<()> {
         let mut problems = match toml::Value::try_from(self) {
             Ok(values) => bounds::problems("", &values),
-            Err(error) => vec![check::Problem::new("", format!("cannot be written as TOML: {error}"))],
+            Err(error) => {
+                vec![check::Problem::new("", message!("无法写成 TOML：{error}", "cannot be written as TOML: {error}"))]
+            }
         };
         problems.extend(validate::problems(self));
-        let messages: Vec<String> = problems.iter().map(|p| format!("{}: {}", p.path, p.message)).collect();
-        anyhow::ensure!(messages.is_empty(), "{}", messages.join("\n"));
+        let told = |p: &check::Problem| message!("{}：{}", "{}: {}", p.path, p.message);
+        let messages: Vec<Message> = problems.iter().map(told).collect();
+        ensure!(messages.is_empty(), Message::joined(messages, LINES));
         Ok(())
     }
 
@@ -242,7 +252,7 @@ impl Config {
                 Config::checked(&mut checker);
                 checker.faults()
             }
-            Err(error) => vec![Fault { line: 1, path: String::new(), message: format!("{error:#}") }],
+            Err(error) => vec![Fault { line: 1, path: String::new(), message: Message::of_error(&error) }],
         }
     }
 
@@ -257,19 +267,19 @@ impl Config {
     }
 
     pub fn find_feature(&self, name: &str) -> Result<&Feature> {
-        find("feature", &self.feature, name, |feature| &feature.name)
+        find(Word("特征", "feature"), &self.feature, name, |feature| &feature.name)
     }
 
     pub fn find_rewrite(&self, name: &str) -> Result<&Rewrite> {
-        find("rewrite", &self.rewrite, name, |rewrite| &rewrite.name)
+        find(Word("改写", "rewrite"), &self.rewrite, name, |rewrite| &rewrite.name)
     }
 
     pub fn find_factor(&self, name: &str) -> Result<&factor::Params> {
-        find("factor", &self.factor, name, |factor| &factor.name)
+        find(Word("因子", "factor"), &self.factor, name, |factor| &factor.name)
     }
 
     pub fn find_experiment(&self, name: &str) -> Result<&experiment::Params> {
-        find("experiment", &self.experiment, name, |experiment| &experiment.name)
+        find(Word("实验", "experiment"), &self.experiment, name, |experiment| &experiment.name)
     }
 
     /// Reads the valid settings; the checker collects the problems of the others.
@@ -306,10 +316,10 @@ impl Config {
 }
 
 /// The item of this name; the error lists all names.
-fn find<'c, T>(what: &str, items: &'c [T], name: &str, name_of: impl Fn(&T) -> &str) -> Result<&'c T> {
+fn find<'c, T>(what: Word, items: &'c [T], name: &str, name_of: impl Fn(&T) -> &str) -> Result<&'c T> {
     items.iter().find(|item| name_of(item) == name).with_context(|| {
         let known: Vec<&str> = items.iter().map(&name_of).collect();
-        format!("there is no {what} {name:?}; there are: {}", known.join(", "))
+        message!("没有{what} {name:?}；现有：{}", "there is no {what} {name:?}; there are: {}", known.join(", "))
     })
 }
 
@@ -376,7 +386,7 @@ mod tests {
         let text = with_examples(TEMPLATE);
         // The one example of a feature shows the settings of all models.
         let faults = Config::faults(&text).into_iter().map(|fault| fault.message);
-        let faults: Vec<String> = faults.filter(|message| !message.contains("is not for model")).collect();
+        let faults: Vec<Message> = faults.filter(|message| !message.en.contains("is not for model")).collect();
         assert!(faults.is_empty(), "{faults:?}");
         let table: toml::Table = toml::from_str(&text).unwrap();
         for section in ["source", "rewrite", "feature", "factor", "on", "experiment"] {

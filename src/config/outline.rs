@@ -17,7 +17,7 @@ pub struct Setting {
     pub example: Option<String>,
     /// The sentence in English.
     pub english: String,
-    /// The sentence in Chinese; empty if the template has only the English one.
+    /// The sentence in Chinese.
     pub chinese: String,
     /// Possible values, if the template lists them.
     pub choices: Vec<String>,
@@ -66,8 +66,10 @@ pub fn settings() -> Vec<Setting> {
         } else if let (Some(comment), Some(last)) = (line.trim_start().strip_prefix('#'), settings.last_mut())
             && example
         {
-            // The comment goes on in the next line.
-            last.english = format!("{} {}", last.english, comment.trim());
+            // The comment goes on in the next line, in either language.
+            let (english, chinese) = languages(comment.trim());
+            last.english = format!("{} {english}", last.english).trim_end().to_owned();
+            last.chinese += &chinese;
             last.choices =
                 choices(&last.english, last.default.as_deref().or(last.example.as_deref()).unwrap_or_default());
         }
@@ -140,14 +142,15 @@ fn value_and_comment(rest: &str) -> (&str, &str) {
     (rest.trim_end(), "")
 }
 
-/// The English and the Chinese half of a comment.
+/// The English and the Chinese half of a comment, with two spaces or more between them; a line may have one of them alone.
 fn languages(comment: &str) -> (String, String) {
-    let chinese = comment
-        .match_indices("  ")
-        .map(|found| found.0)
-        .find(|at| comment[*at..].trim_start().chars().next().is_some_and(|c| !c.is_ascii()));
+    let is_han = |c: &char| ('一'..='龥').contains(c);
+    let chinese =
+        comment.match_indices("  ").map(|found| found.0).find(|at| comment[*at..].chars().any(|c| is_han(&c)));
+    let letters = comment.chars().filter(char::is_ascii_alphabetic).count();
     match chinese {
         Some(at) => (comment[..at].trim().to_owned(), comment[at..].trim().to_owned()),
+        None if 2 * comment.chars().filter(is_han).count() > letters => (String::new(), comment.to_owned()),
         None => (comment.to_owned(), String::new()),
     }
 }
@@ -207,6 +210,16 @@ mod tests {
             assert!(setting.key.bytes().all(plain), "{} is no key", setting.key);
         }
         assert_eq!(setting("backtest", "weights").choices, ["equal", "cap"]);
+    }
+
+    #[test]
+    fn every_key_is_explained_in_both_languages() {
+        let is_han = |c: char| ('一'..='龥').contains(&c);
+        for Setting { section, key, english, chinese, .. } in settings() {
+            assert!(chinese.chars().any(is_han), "{section}.{key} has no Chinese sentence");
+            let letters = english.chars().filter(char::is_ascii_alphabetic).count();
+            assert!(letters > english.chars().filter(|c| is_han(*c)).count(), "{section}.{key}: {english}");
+        }
     }
 
     #[test]

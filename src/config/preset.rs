@@ -1,11 +1,13 @@
 //! Published comparisons, written into a configuration as an `[[experiment]]` with the features that it needs.
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use toml_edit::DocumentMut;
 
 use super::{Config, edit};
 use inkstone_features::experiment::Target;
 use inkstone_features::extract::{Feature, Model};
+
+use inkstone_base::{bail, ensure, message};
 
 /// A comparison that papers have published, as settings of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -47,6 +49,7 @@ impl PublishedComparison {
         let faults = Config::faults(&text);
         ensure!(
             faults.is_empty(),
+            "预设 {} 不适合此配置：{}",
             "the preset {} does not fit this configuration: {}",
             self.name(),
             faults.iter().map(|fault| format!("{}: {}", fault.path, fault.message)).collect::<Vec<_>>().join("; ")
@@ -67,12 +70,17 @@ impl PublishedComparison {
             PublishedComparison::Print => {
                 let reads_windows = |feature: &&Feature| matches!(feature.model, Model::Onnx | Model::Lexicon);
                 let feature = config.feature.iter().find(reads_windows);
-                let feature =
-                    feature.context("print cuts texts for a feature with model = \"onnx\" or \"lexicon\"; add one")?;
+                let feature = feature.context(message!(
+                    "print 为 model = \"onnx\" 或 \"lexicon\" 的特征截断文本；请添加一个",
+                    "print cuts texts for a feature with model = \"onnx\" or \"lexicon\"; add one"
+                ))?;
                 fill(include_str!("../../assets/presets/print.toml"), &feature.name)
             }
             PublishedComparison::Layers => {
-                let feature = contextual(config).context("layers varies a feature with model = \"onnx\"; add one")?;
+                let feature = contextual(config).context(message!(
+                    "layers 改变 model = \"onnx\" 的特征；请添加一个",
+                    "layers varies a feature with model = \"onnx\"; add one"
+                ))?;
                 fill(include_str!("../../assets/presets/layers.toml"), &feature.name)
             }
             PublishedComparison::Granularity => {
@@ -123,7 +131,7 @@ fn with_bert(text: &str, feature: &Feature, factor: bool) -> Result<String> {
         );
         let experiment =
             eras.get_mut("experiment").and_then(|item| item.get_mut(0)?.get_mut("features")?.as_array_mut());
-        experiment.context("the eras are an experiment")?.push(name);
+        experiment.context(message!("eras 应为实验", "the eras are an experiment"))?.push(name);
     }
     Ok(bert + &eras.to_string())
 }
@@ -133,9 +141,9 @@ fn with_pieces(text: &str, feature: &Feature) -> Result<String> {
     let mut granularity: DocumentMut = text.parse()?;
     let vary =
         granularity.get_mut("experiment").and_then(|item| item.get_mut(0)?.get_mut("vary")?.as_inline_table_mut());
-    let vary = vary.context("an experiment varies settings")?;
+    let vary = vary.context(message!("实验应改变设置", "an experiment varies settings"))?;
     let modes = vary.get_mut("tokenizer.mode").and_then(|modes| modes.as_array_mut());
-    modes.context("granularity varies the tokenizer's mode")?.push("wordpiece");
+    modes.context(message!("granularity 应改变分词模式", "granularity varies the tokenizer's mode"))?.push("wordpiece");
     let (model, tokenizer) = (&feature.onnx.model, &feature.onnx.tokenizer);
     let names_a_graph = model.extension().is_some_and(|extension| extension == "onnx");
     let folder = model.parent().filter(|_| names_a_graph).unwrap_or(model);
@@ -148,7 +156,9 @@ fn with_pieces(text: &str, feature: &Feature) -> Result<String> {
 fn tables_of(text: &str, section: &str) -> Result<Vec<String>> {
     let document: DocumentMut = text.parse()?;
     let Some(item) = document.get(section) else { return Ok(Vec::new()) };
-    let Some(tables) = item.as_array_of_tables() else { bail!("{section} is written as [[{section}]]") };
+    let Some(tables) = item.as_array_of_tables() else {
+        bail!("{section} 应写作 [[{section}]]", "{section} is written as [[{section}]]")
+    };
     Ok(tables.iter().map(|table| format!("[[{section}]]\n{}", table.to_string().trim_start())).collect())
 }
 

@@ -8,27 +8,35 @@ use super::check::Problem;
 use super::hook::HookEvent;
 use super::vary;
 use inkstone_base::disk;
+use inkstone_base::language::{Message, Word};
+use inkstone_base::message;
 use inkstone_corpus::ingest::Table;
 use inkstone_features::extract::{Model, in_order_of_inputs};
 use inkstone_lab::factor::{Within, check_feature_name};
 use inkstone_onnx::Output;
 
 /// The reason why no factor can be made of this feature and column; none if one can.
-fn refusal_of_feature(config: &Config, name: &str, column: Option<&str>) -> Option<String> {
+fn refusal_of_feature(config: &Config, name: &str, column: Option<&str>) -> Option<Message> {
     let feature = match config.find_feature(name) {
         Ok(feature) => feature,
-        Err(error) => return Some(error.to_string()),
+        Err(error) => return Some(Message::of_error(&error)),
     };
     let is_sparse = feature.model == Model::Onnx && feature.onnx.output == Output::Weights;
     if feature.model == Model::Tfidf || is_sparse {
-        return Some(format!("feature {name:?} has rows of many columns; a factor needs a model with a score"));
+        return Some(message!(
+            "特征 {name:?} 每行有许多列；因子需要带得分的模型",
+            "feature {name:?} has rows of many columns; a factor needs a model with a score"
+        ));
     }
     let column = column.filter(|column| !feature.has_column(column))?;
     let known = match feature.model {
-        Model::Onnx => "c1, c2, ... up to the length of its vectors".to_owned(),
-        _ => feature.columns().join(", "),
+        Model::Onnx => message!("c1、c2……直到向量的维数", "c1, c2, ... up to the length of its vectors"),
+        _ => Message::same(feature.columns().join(", ")),
     };
-    Some(format!("feature {name:?} has no column {column:?}; it has {known}"))
+    Some(message!(
+        "特征 {name:?} 没有列 {column:?}；它有 {known}",
+        "feature {name:?} has no column {column:?}; it has {known}"
+    ))
 }
 
 /// Folders that the program writes and clears, in which nothing else may be.
@@ -40,19 +48,28 @@ fn folders(config: &Config) -> Vec<Problem> {
     ];
     let mut problems = Vec::new();
     for (i, (path, folder)) in folders.into_iter().enumerate() {
-        let way_out = "name a folder of its own";
+        let way_out = Word("请另指定一个文件夹", "name a folder of its own");
         let same = folders[..i].iter().find(|(_, other)| names_of(other) == names_of(folder));
         let message = if folder.as_os_str().is_empty() {
-            format!("is empty: {way_out}")
+            message!("为空：{way_out}", "is empty: {way_out}")
         } else if folder.to_string_lossy().starts_with('~') {
-            format!("{:?}: ~ is not expanded here; write the path in full", folder.display().to_string())
+            message!(
+                "{:?}：这里不展开 ~；请写完整路径",
+                "{:?}: ~ is not expanded here; write the path in full",
+                folder.display().to_string()
+            )
         } else if names_of(folder).is_empty() {
-            format!(
+            message!(
+                "{:?} 是配置所在的文件夹或其上级，里面有你的文件：{way_out}",
                 "{:?} is the folder of the configuration or one above it, with files of yours: {way_out}",
                 folder.display().to_string()
             )
         } else if let Some((other, _)) = same {
-            format!("{:?} is the folder of {other} as well: {way_out}", folder.display().to_string())
+            message!(
+                "{:?} 也是 {other} 的文件夹：{way_out}",
+                "{:?} is the folder of {other} as well: {way_out}",
+                folder.display().to_string()
+            )
         } else {
             continue;
         };
@@ -60,7 +77,10 @@ fn folders(config: &Config) -> Vec<Problem> {
     }
     let [dir, exports] = [&config.project.dir, &config.project.exports].map(|folder| names_of(folder));
     if dir.len() > exports.len() && dir.starts_with(&exports) {
-        let message = "lies within project.exports, which every export replaces: name a folder beside it";
+        let message = message!(
+            "位于 project.exports 之内，而每次导出都会替换它：请指定它旁边的文件夹",
+            "lies within project.exports, which every export replaces: name a folder beside it"
+        );
         problems.push(Problem::new("project.dir", message));
     }
     problems
@@ -80,16 +100,22 @@ fn names_of(path: &Path) -> Vec<&OsStr> {
 }
 
 /// Fails where no source of documents has the name; the error lists those that there are.
-fn source_of_documents(config: &Config, name: &str) -> Result<(), String> {
+fn source_of_documents(config: &Config, name: &str) -> Result<(), Message> {
     let names: Vec<&str> =
         config.source.iter().filter(|s| s.table == Table::Documents).map(|s| s.name.as_str()).collect();
     if names.contains(&name) {
         return Ok(());
     }
-    let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    let known = listed(&names);
     Err(match config.source.iter().any(|s| s.name == name) {
-        true => format!("{name:?} has no documents; sources of documents are: {known}"),
-        false => format!("there is no source {name:?}; sources of documents are: {known}"),
+        true => message!(
+            "{name:?} 没有文档；文档来源有：{known}",
+            "{name:?} has no documents; sources of documents are: {known}"
+        ),
+        false => message!(
+            "没有来源 {name:?}；文档来源有：{known}",
+            "there is no source {name:?}; sources of documents are: {known}"
+        ),
     })
 }
 
@@ -106,7 +132,7 @@ fn gates(config: &Config) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (at, within, fault) in features.chain(factors) {
         if let Some(error) = fault {
-            problems.push(Problem::new(format!("{at}.only"), format!("{error:#}")));
+            problems.push(Problem::new(format!("{at}.only"), Message::of_error(&error)));
         }
         let Some(Within { source, .. }) = within else { continue };
         if let Err(message) = source_of_documents(config, source) {
@@ -140,33 +166,33 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
     }
     for (i, rewrite) in config.rewrite.iter().enumerate() {
         if let Err(error) = rewrite.check() {
-            problems.push(Problem::new(format!("rewrite[{i}]"), format!("{error:#}")));
+            problems.push(Problem::new(format!("rewrite[{i}]"), Message::of_error(&error)));
         }
     }
     for (i, feature) in config.feature.iter().enumerate() {
         if !feature.text.is_empty()
             && let Err(error) = config.find_rewrite(&feature.text)
         {
-            problems.push(Problem::new(format!("feature[{i}].text"), error.to_string()));
+            problems.push(Problem::new(format!("feature[{i}].text"), Message::of_error(&error)));
         }
         if let Err(error) = feature.check().and_then(|()| feature.check_settings()) {
-            problems.push(Problem::new(format!("feature[{i}]"), format!("{error:#}")));
+            problems.push(Problem::new(format!("feature[{i}]"), Message::of_error(&error)));
         }
         if let Err(error) = feature.check_embeddings(&config.feature) {
-            problems.push(Problem::new(format!("feature[{i}].embeddings"), format!("{error:#}")));
+            problems.push(Problem::new(format!("feature[{i}].embeddings"), Message::of_error(&error)));
         }
     }
     for (i, feature) in config.feature.iter().enumerate() {
         if let Err(error) = check_feature_name(&feature.name) {
-            problems.push(Problem::new(format!("feature[{i}].name"), format!("{error:#}")));
+            problems.push(Problem::new(format!("feature[{i}].name"), Message::of_error(&error)));
         }
     }
     if let Err(error) = in_order_of_inputs(&config.feature) {
-        problems.push(Problem::new("feature", format!("{error:#}")));
+        problems.push(Problem::new("feature", Message::of_error(&error)));
     }
     for (i, factor) in config.factor.iter().enumerate() {
         if let Err(error) = factor.validate() {
-            problems.push(Problem::new(format!("factor[{i}]"), format!("{error:#}")));
+            problems.push(Problem::new(format!("factor[{i}]"), Message::of_error(&error)));
         }
         for expression in factor.expressions() {
             let at = || {
@@ -176,34 +202,44 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
                 expression.features().into_iter().filter_map(|(name, column)| refusal_of_feature(config, name, column));
             let earlier: Vec<&str> = config.factor[..i].iter().map(|f| f.name.as_str()).collect();
             let unknown = expression.factors().into_iter().filter(|name| !earlier.contains(name)).map(|name| {
-                let known = if earlier.is_empty() { "none".to_owned() } else { earlier.join(", ") };
-                format!("there is no factor {name:?} before this one; there are: {known}")
+                let known = listed(&earlier);
+                message!(
+                    "此前没有因子 {name:?}；现有：{known}",
+                    "there is no factor {name:?} before this one; there are: {known}"
+                )
             });
             problems.extend(wrong.chain(unknown).map(|message| Problem::new(at(), message)));
         }
     }
     for (i, hook) in config.on.iter().enumerate() {
         if hook.run.is_empty() {
-            let message = "is empty: give a program and its arguments, as run = [\"python3\", \"tell.py\"]";
+            let message = message!(
+                "为空：请写程序及其参数，如 run = [\"python3\", \"tell.py\"]",
+                "is empty: give a program and its arguments, as run = [\"python3\", \"tell.py\"]"
+            );
             problems.push(Problem::new(format!("on[{i}].run"), message));
         }
         let (what, known) = match hook.event {
-            HookEvent::Silence => ("source", names(&config.source, |s| &s.name)),
-            _ => ("factor", names(&config.factor, |f| &f.name)),
+            HookEvent::Silence => (Word("来源", "source"), names(&config.source, |s| &s.name)),
+            _ => (Word("因子", "factor"), names(&config.factor, |f| &f.name)),
         };
         for name in hook.of.iter().filter(|name| !known.contains(&name.as_str())) {
-            let message = format!("there is no {what} {name:?}; there are: {}", known.join(", "));
+            let message = message!(
+                "没有{what} {name:?}；现有：{}",
+                "there is no {what} {name:?}; there are: {}",
+                known.join(", ")
+            );
             problems.push(Problem::new(format!("on[{i}].of"), message));
         }
     }
     names_in("experiment", &names(&config.experiment, |experiment| &experiment.name), &mut problems);
     for (i, experiment) in config.experiment.iter().enumerate() {
         if let Err(error) = experiment.check() {
-            problems.push(Problem::new(format!("experiment[{i}]"), format!("{error:#}")));
+            problems.push(Problem::new(format!("experiment[{i}]"), Message::of_error(&error)));
         }
         let unknown = experiment.features.iter().filter_map(|name| config.find_feature(name).err());
         let at = format!("experiment[{i}].features");
-        problems.extend(unknown.map(|error| Problem::new(&at, error.to_string())));
+        problems.extend(unknown.map(|error| Problem::new(&at, Message::of_error(&error))));
         let unfit = vary::problems(experiment, &config.feature, &config.tokenizer);
         let at = |path: String| format!("experiment[{i}].vary.{path}");
         problems.extend(unfit.into_iter().map(|(path, why)| Problem::new(at(path), why)));
@@ -216,10 +252,15 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
         ("lint", config.lint.validate()),
     ] {
         if let Err(error) = result {
-            problems.push(Problem::new(section, format!("{error:#}")));
+            problems.push(Problem::new(section, Message::of_error(&error)));
         }
     }
     problems
+}
+
+/// Names with commas, or a word for none.
+fn listed(names: &[&str]) -> Message {
+    if names.is_empty() { Word("无", "none").into() } else { Message::same(names.join(", ")) }
 }
 
 fn names<'c, T>(items: &'c [T], name: impl Fn(&'c T) -> &'c str) -> Vec<&'c str> {
@@ -232,13 +273,28 @@ fn names_in(section: &str, names: &[&str], problems: &mut Vec<Problem>) {
         let at = format!("{section}[{i}].name");
         let harmless = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
         if name.is_empty() {
-            problems.push(Problem::new(at, format!("is missing: every [[{section}]] needs a name")));
+            problems.push(Problem::new(
+                at,
+                message!("缺少：每个 [[{section}]] 都须有名称", "is missing: every [[{section}]] needs a name"),
+            ));
         } else if !name.chars().all(harmless) {
-            problems.push(Problem::new(at, format!("{name:?}: use letters, digits, _ and - only")));
+            problems.push(Problem::new(
+                at,
+                message!("{name:?}：只能用文字、数字、_ 和 -", "{name:?}: use letters, digits, _ and - only"),
+            ));
         } else if let Some(why) = disk::no_file_name(name) {
-            problems.push(Problem::new(at, format!("{name:?} becomes a file name, and {why}; choose another")));
+            problems.push(Problem::new(
+                at,
+                message!(
+                    "{name:?} 要用作文件名，而{why}；请换一个",
+                    "{name:?} becomes a file name, and {why}; choose another"
+                ),
+            ));
         } else if names[..i].contains(name) {
-            problems.push(Problem::new(at, format!("{name:?} is taken by another [[{section}]]")));
+            problems.push(Problem::new(
+                at,
+                message!("{name:?} 已被另一个 [[{section}]] 使用", "{name:?} is taken by another [[{section}]]"),
+            ));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Settings of an experiment put over a feature, the features that it learns on, and the tokenizer that they read with.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde::Serialize;
 use toml::{Table, Value};
 
@@ -8,6 +8,9 @@ use super::check::{Problem, read_table};
 use inkstone_features::experiment::{Params, Settings, shown};
 use inkstone_features::extract::{Feature, in_order_of_inputs};
 use inkstone_text::TokenizerParams;
+
+use inkstone_base::language::{Message, Word};
+use inkstone_base::{ensure, message};
 
 /// Where a path begins that leads into `[tokenizer]`.
 const TOKENIZER: &str = "tokenizer.";
@@ -45,7 +48,8 @@ pub fn put_over(
     // The table of each feature that has a setting of its own; the first is that of the feature.
     let mut tables = vec![(feature.name.as_str(), table_of(feature)?)];
     for (path, value) in settings {
-        let value = Value::try_from(value).with_context(|| format!("{path} = {} is no TOML value", shown(value)))?;
+        let value = Value::try_from(value)
+            .with_context(|| message!("{path} = {} 不是 TOML 的值", "{path} = {} is no TOML value", shown(value)))?;
         match (path.strip_prefix(TOKENIZER), named_feature(path, features)) {
             (Some(key), _) => put(&mut of_tokenizer, key, value),
             (None, None) => put(&mut tables[0].1, path, value),
@@ -63,7 +67,7 @@ pub fn put_over(
         .with_context(|| path.clone())?;
     }
     let (tokenizer, problems) = read_table::<TokenizerParams>("tokenizer", of_tokenizer);
-    let mut messages: Vec<String> = problems.iter().map(|problem| told(problem, "")).collect();
+    let mut messages: Vec<Message> = problems.iter().map(|problem| told(problem, "")).collect();
     let mut varied: Vec<Feature> = Vec::with_capacity(tables.len());
     for (name, table) in tables {
         let (read, wrong) = read_table::<Feature>("feature", table);
@@ -71,7 +75,7 @@ pub fn put_over(
         messages.extend(wrong.iter().map(|problem| told(problem, &of_input)));
         varied.push(read);
     }
-    ensure!(messages.is_empty(), "{}", messages.join("; "));
+    ensure!(messages.is_empty(), Message::joined(messages, Word("；", "; ")));
     let all: Vec<Feature> = features
         .iter()
         .map(|other| varied.iter().find(|varied| varied.name == other.name).unwrap_or(other).clone())
@@ -105,12 +109,12 @@ fn named_feature<'f, 'p>(path: &'p str, features: &'f [Feature]) -> Option<(&'f 
     let (name, key) = path.split_once('.')?;
     let named = features.iter().find(|feature| feature.name == name)?;
     let probe = Table::from_iter([(name.to_owned(), Value::Boolean(true))]);
-    let is_no_key = |problem: &Problem| problem.message.starts_with("unknown key");
+    let is_no_key = |problem: &Problem| problem.message.en.starts_with("unknown key");
     read_table::<Feature>("feature", probe).1.iter().any(is_no_key).then_some((named, key))
 }
 
 /// The settings of an experiment that do not fit one of its features, each value put over it alone: the path, and why not.
-pub(super) fn problems(params: &Params, features: &[Feature], tokenizer: &TokenizerParams) -> Vec<(String, String)> {
+pub(super) fn problems(params: &Params, features: &[Feature], tokenizer: &TokenizerParams) -> Vec<(String, Message)> {
     let mut problems = Vec::new();
     let varied = params.varied().unwrap_or_default();
     for (path, values) in &varied {
@@ -123,8 +127,12 @@ pub(super) fn problems(params: &Params, features: &[Feature], tokenizer: &Tokeni
             for name in &judged {
                 let Some(feature) = features.iter().find(|feature| feature.name == *name) else { continue };
                 if let Err(error) = put_over(feature, features, tokenizer, &settings) {
-                    let message =
-                        format!("experiment {:?}, feature {name:?}, value {}: {error:#}", params.name, shown(value));
+                    let (value, error) = (shown(value), Message::of_error(&error));
+                    let message = message!(
+                        "实验 {:?}，特征 {name:?}，取值 {value}：{error}",
+                        "experiment {:?}, feature {name:?}, value {value}: {error}",
+                        params.name
+                    );
                     problems.push(((*path).to_owned(), message));
                 }
             }
@@ -140,12 +148,14 @@ pub(super) fn problems(params: &Params, features: &[Feature], tokenizer: &Tokeni
             let begins_with =
                 |feature: &Feature| reached.contains(&&feature.name) && feature.embeddings.feature == *name;
             let message = match features.iter().any(begins_with) {
-                true => format!(
+                true => message!(
+                    "实验 {:?}：网络按配置中 {name:?} 的词向量开始，这一设置不起作用；请为每种设置各写一个特征，并变化 \"embeddings.feature\"",
                     "experiment {:?}: networks begin with the vectors of {name:?} as the configuration has them, so the setting changes \
                      nothing; write a feature for each setting and vary \"embeddings.feature\"",
                     params.name
                 ),
-                false => format!(
+                false => message!(
+                    "实验 {:?}：{name:?} 既不在其特征中，也不在它们的输入中，这一设置不起作用；请把它加入其中之一",
                     "experiment {:?}: {name:?} is neither among its features nor among their inputs, so the setting changes nothing; \
                      add it to one of them",
                     params.name
@@ -190,20 +200,21 @@ fn reached<'n>(
 }
 
 /// A problem with the path as `vary` has it; `of_input` begins the path of a feature that is named.
-fn told(problem: &Problem, of_input: &str) -> String {
+fn told(problem: &Problem, of_input: &str) -> Message {
     let path = problem.path.strip_prefix("feature.").unwrap_or(&problem.path);
-    let way_out = match problem.message.starts_with("unknown key") {
-        true => {
+    let way_out = match problem.message.en.starts_with("unknown key") {
+        true => Word(
+            "（vary 可用 [[feature]] 的键，如 onnx.layers；[tokenizer] 的键，如 tokenizer.mode；以及输入的键，前面写其名称，如 bert.onnx.layers）",
             " (vary reaches the keys of [[feature]], as onnx.layers, those of [tokenizer], as tokenizer.mode, and those of an input by its \
-             name, as bert.onnx.layers)"
-        }
-        false => "",
+             name, as bert.onnx.layers)",
+        ),
+        false => Word("", ""),
     };
-    format!("{of_input}{path}: {}{way_out}", problem.message)
+    message!("{of_input}{path}：{}{way_out}", "{of_input}{path}: {}{way_out}", problem.message)
 }
 
 fn table_of(value: &impl Serialize) -> Result<Table> {
-    Table::try_from(value).context("the settings cannot be written as TOML")
+    Table::try_from(value).context(message!("设置无法写成 TOML", "the settings cannot be written as TOML"))
 }
 
 /// Puts a value at a path, whose tables are made where they are absent.
@@ -212,7 +223,7 @@ fn put(table: &mut Table, path: &str, value: Value) -> Result<()> {
         None => drop(table.insert(path.to_owned(), value)),
         Some((key, rest)) => {
             let inner = table.entry(key).or_insert_with(|| Value::Table(Table::new()));
-            put(inner.as_table_mut().with_context(|| format!("{key} is no table"))?, rest, value)?;
+            put(inner.as_table_mut().with_context(|| message!("{key} 不是表", "{key} is no table"))?, rest, value)?;
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -13,6 +13,7 @@ use crate::config::Config;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, ensure, message};
 use inkstone_lab::export::{Difference, Manifest, StageNote, difference};
 use inkstone_store::Reader;
 use inkstone_tables::project::Project;
@@ -37,7 +38,7 @@ pub struct Replayed {
 /// of a library are left out.
 pub(super) fn parameters(config: &Config) -> Result<Value> {
     let mut value = serde_json::to_value(config)?;
-    let sections = value.as_object_mut().context("a configuration is a table")?;
+    let sections = value.as_object_mut().context(message!("配置应为表", "a configuration is a table"))?;
     for section in ["experiment", "export", "ui"] {
         sections.remove(section);
     }
@@ -73,8 +74,10 @@ pub(super) fn stages(config: &Config, project: &Project, state: &State) -> Resul
             StageId::Structure => hash_of_files(project.structure().files()?)?,
             StageId::Rewrite(name) => hash_of_files(project.rewritten(name).files()?)?,
             StageId::Extract(_) => {
-                let set = made.context("a finished feature has a set")?;
-                let set = store.set(&set)?.context("a finished feature's set is in the store")?;
+                let set = made.context(message!("完成的特征应有特征集", "a finished feature has a set"))?;
+                let set = store
+                    .set(&set)?
+                    .context(message!("完成的特征集应在特征库中", "a finished feature's set is in the store"))?;
                 Key::of_json(&set.header().batches.iter().map(|batch| batch.record.digest).collect::<Vec<_>>())
             }
             StageId::Factor(name) => hash_of_files(vec![project.factor(name)])?,
@@ -99,22 +102,30 @@ pub fn replay(manifest: &Path, base: &Path, dir: &Path, ctx: &Ctx) -> Result<(Re
     let library_ignored = take_library(&mut kept);
     if kept.provenance.stages.is_empty() {
         bail!(
-            "{} is the manifest of a backtest of given tables, not of a run of a project, and cannot be replayed: repeat the test \
-             with inkstone backtest --factor --prices --out, and compare the two manifests with inkstone diff",
+            "{} 是对给定表格回测的清单，不是项目运行的清单，不能重放：请用 inkstone backtest --factor --prices --out 重复检验，再用 inkstone diff 比较两份清单",
+            "{} is the manifest of a backtest of given tables, not of a run of a project, and cannot be replayed: repeat the test with inkstone backtest --factor --prices --out, and compare the two manifests with inkstone diff",
             manifest.display()
         );
     }
     disk::make_dir(dir)?;
     ensure!(
-        std::fs::read_dir(dir).with_context(|| format!("cannot look into {}", dir.display()))?.next().is_none(),
+        std::fs::read_dir(dir)
+            .with_context(|| message!("无法查看 {}", "cannot look into {}", dir.display()))?
+            .next()
+            .is_none(),
+        "{} 不是空的：请指定空文件夹，或不存在的文件夹",
         "{} is not empty: name an empty folder, or one that does not exist",
         dir.display()
     );
-    let mut config: Config = serde_json::from_value(kept.provenance.parameters.clone())
-        .with_context(|| format!("this version cannot read the parameters in {}", manifest.display()))?;
+    let mut config: Config = serde_json::from_value(kept.provenance.parameters.clone()).with_context(|| {
+        message!("本版本无法读取 {} 中的参数", "this version cannot read the parameters in {}", manifest.display())
+    })?;
     // Its names become files below the folder, and a manifest may come from anywhere.
-    config.check().with_context(|| format!("the parameters in {} are not valid", manifest.display()))?;
-    let dir = std::path::absolute(dir).with_context(|| format!("{} is not a folder", dir.display()))?;
+    config
+        .check()
+        .with_context(|| message!("{} 中的参数无效", "the parameters in {} are not valid", manifest.display()))?;
+    let dir =
+        std::path::absolute(dir).with_context(|| message!("{} 不是文件夹", "{} is not a folder", dir.display()))?;
     config.export = kept.export.clone();
     config.project.seed = kept.provenance.seed;
     config.project.dir = dir.join("project");

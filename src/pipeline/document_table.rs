@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use crate::config::Config;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 use inkstone_features::extract;
 use inkstone_store::Reader;
 
@@ -16,10 +17,16 @@ pub fn write_document_table(config: &Config, base: &Path, feature: &str, out: &P
     let known = || config.feature.iter().map(|known| known.name.as_str()).collect::<Vec<_>>().join(", ");
     ensure!(
         config.feature.iter().any(|known| known.name == feature),
+        "没有特征 {feature:?}；现有特征：{}",
         "there is no feature {feature:?}; the features are {}",
         known()
     );
-    let absent = || format!("the rows of feature {feature:?} are not there: run inkstone extract");
+    let absent = || {
+        message!(
+            "没有特征 {feature:?} 的行：请运行 inkstone extract",
+            "the rows of feature {feature:?} are not there: run inkstone extract"
+        )
+    };
     let id = super::feature_set(&project, feature).with_context(absent)?;
     let store = Reader::open(&project.store())?;
     let set = store.set(&id)?.with_context(absent)?;

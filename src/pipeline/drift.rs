@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde::Serialize;
 
 use super::factor_builder::FactorBuilder;
@@ -12,7 +12,9 @@ use super::{CorpusParts, PipelineRun};
 use crate::config::Config;
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::stats::spearman;
+use inkstone_base::{ensure, message};
 use inkstone_features::extract::{self, Feature, Model, SetMeta};
 use inkstone_lab::backtest;
 use inkstone_lab::factor::Factor;
@@ -55,7 +57,8 @@ pub fn drift(config: &Config, base: &Path, feature: &str, against: &Path, ctx: &
     let known: Vec<&str> = config.feature.iter().filter(|f| f.model == Model::Onnx).map(|f| f.name.as_str()).collect();
     let named = config.feature.iter().find(|f| f.name == feature && f.model == Model::Onnx);
     let named = named.with_context(|| {
-        format!(
+        message!(
+            "没有 model = \"onnx\" 的特征 {feature:?}；用该模型的特征有：{}",
             "there is no feature {feature:?} with model = \"onnx\"; the features with that model are: {}",
             known.join(", ")
         )
@@ -79,7 +82,7 @@ pub fn drift(config: &Config, base: &Path, feature: &str, against: &Path, ctx: &
 
 fn compare(run: &PipelineRun<'_>, feature: &Feature, sets: [Key; 2], store: &Store) -> Result<Drifted> {
     let [own, again] = sets.map(|set| store.set(&set));
-    let gone = "a feature's rows are gone from the store";
+    let gone = Word("特征的行已不在特征库中", "a feature's rows are gone from the store");
     let rows = rows_drift(&own?.context(gone)?, &again?.context(gone)?)?;
     let mut factors = Vec::new();
     let made_of = run.config.factor.iter().filter(|factor| factor.reads(&feature.name));
@@ -98,7 +101,11 @@ fn compare(run: &PipelineRun<'_>, feature: &Feature, sets: [Key; 2], store: &Sto
 
 fn rows_drift(own: &Set<'_>, again: &Set<'_>) -> Result<DriftFigures> {
     let columns = SetMeta::read(own.header())?.columns;
-    ensure!(own.header().spec.kind == again.header().spec.kind, "the models give rows of different lengths");
+    ensure!(
+        own.header().spec.kind == again.header().spec.kind,
+        "两个模型给出的行长度不同",
+        "the models give rows of different lengths"
+    );
     let mut drift = Drift::new(columns.len());
     for (own, again) in own.batches().zip(again.batches()) {
         if let (Values::Dense { dim, data }, Values::Dense { data: other, .. }) = (own?.values, again?.values) {

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 
 use super::over_gaps;
 use crate::config::Config;
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, ensure, message};
 use inkstone_corpus::ingest;
 use inkstone_features::extract::{self, Gate, SignalSources};
 use inkstone_lab::factor::{self, Factor, Inputs, Plan, Signal};
@@ -43,24 +44,29 @@ impl FactorBuilder<'_> {
     ) -> Result<(Vec<Signal>, Report)> {
         let set = |name: &String| {
             let key = sets.get(name).with_context(|| {
-                format!(
+                message!(
+                    "因子 {:?} 读取尚未计算的特征 {name:?}：请运行 inkstone extract",
                     "factor {:?} reads feature {name:?}, which is not computed yet: run inkstone extract",
                     params.name
                 )
             })?;
-            self.store.set(key)?.context("the rows of the feature are gone from the store; run again to compute them")
+            self.store.set(key)?.context(message!(
+                "该特征的行已不在特征库中；重新运行即可计算",
+                "the rows of the feature are gone from the store; run again to compute them"
+            ))
         };
         let sets: Vec<_> = plan.features().iter().map(set).collect::<Result<_>>()?;
         let (clean, links) = (self.project.clean(), self.project.links());
         let cutoff = self.config.market.cutoff;
         let source_weights = &params.source_weights;
         let gate = Gate::open(params.within.as_ref(), &params.only, &clean, &links, ctx)
-            .with_context(|| format!("factor {:?}", params.name))?;
+            .with_context(|| message!("因子 {:?}", "factor {:?}", params.name))?;
         let sources = SignalSources { sets: &sets, clean: &clean, links: &links, gate: &gate, cutoff, source_weights };
         let (signals, report) = extract::signals(plan, &sources, self.market, ctx)?;
         if plan.reads_documents() && report.rows_out == 0 {
             let reasons: Vec<String> = report.dropped.iter().map(|(reason, n)| format!("{n} {reason}")).collect();
-            bail!(TooLittle(format!(
+            bail!(TooLittle(message!(
+                "因子 {:?} 没有值，因为它的 {} 篇文档{}",
                 "factor {:?} has no values, because of its {} documents {}",
                 params.name,
                 report.rows_in,
@@ -92,8 +98,12 @@ impl FactorBuilder<'_> {
 /// A factor of a project, as it was built last.
 pub(super) fn read_factor(name: &str, project: &Project, market: &Market) -> Result<Factor> {
     let path = project.factor(name);
-    ensure!(path.exists(), "factor {name:?} is not built yet: run inkstone factor");
+    ensure!(
+        path.exists(),
+        "因子 {name:?} 尚未计算：请运行 inkstone factor",
+        "factor {name:?} is not built yet: run inkstone factor"
+    );
     let (factor, _) = Factor::from_table(&DailyTable::Parquet(ParquetColumns::ours(&path)?), name, market)
-        .with_context(|| format!("the factor table {}", path.display()))?;
+        .with_context(|| message!("因子表 {}", "the factor table {}", path.display()))?;
     Ok(factor)
 }

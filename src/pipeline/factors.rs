@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Error, Result, ensure};
+use anyhow::{Error, Result};
 use chrono::Utc;
 use serde_json::json;
 
@@ -18,6 +18,7 @@ use super::{KNOWN_AT, PipelineRun, last_reports, outcomes, reads_what_was_left_o
 use crate::config::Config;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk;
+use inkstone_base::ensure;
 use inkstone_corpus::ingest;
 use inkstone_features::extract::{Feature, with_inputs};
 use inkstone_lab::export::{ExportFactor, Extra, Provenance};
@@ -34,7 +35,11 @@ use inkstone_tables::project::Project;
 impl PipelineRun<'_> {
     pub(super) fn factors(&mut self) -> Result<()> {
         let config = self.config;
-        ensure!(self.market.is_some(), "factors need prices: add a [[source]] with table = \"prices\"");
+        ensure!(
+            self.market.is_some(),
+            "因子需要行情：请添加 table = \"prices\" 的 [[source]]",
+            "factors need prices: add a [[source]] with table = \"prices\""
+        );
         let mut built: BTreeMap<&str, Key> = BTreeMap::new();
         let mut left_out = Vec::new();
         for params in &config.factor {

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use rayon::prelude::*;
 use walkdir::WalkDir;
 
@@ -16,6 +16,7 @@ use crate::config::Config;
 use inkstone_base::data::Key;
 use inkstone_base::disk::{self, Damage, Flaw};
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, message};
 use inkstone_corpus::ingest;
 use inkstone_tables::corpus::{Parts, column};
 use inkstone_tables::frames;
@@ -112,7 +113,7 @@ fn sealed(config: &Config, project: &Project) -> Result<Vec<PathBuf>> {
 fn keyed(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in WalkDir::new(folder).into_iter().filter(|_| folder.exists()) {
-        let path = entry.with_context(|| format!("cannot list {}", folder.display()))?.into_path();
+        let path = entry.with_context(|| message!("无法列出 {}", "cannot list {}", folder.display()))?.into_path();
         let is_keyed = path.file_stem().and_then(|stem| stem.to_str()).is_some_and(Key::is_hex);
         if is_keyed && path.extension().is_some_and(|extension| extension == "json") {
             files.push(path);

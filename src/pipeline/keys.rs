@@ -6,6 +6,7 @@ use super::clocks::known_at_ingestion;
 use super::{PipelineRun, hash_if_there, version};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
+use inkstone_base::message;
 use inkstone_corpus::structure;
 use inkstone_features::extract::{Feature, InputFeature, Model, in_order_of_inputs};
 use inkstone_text::TokenizerParams;
@@ -79,7 +80,7 @@ impl PipelineRun<'_> {
         in_order_of_inputs(features)?;
         let key = |input: InputFeature<'_>| {
             let read = features.iter().find(|other| other.name == input.feature);
-            let read = read.with_context(|| format!("there is no feature {:?}", input.feature))?;
+            let read = read.with_context(|| message!("没有特征 {:?}", "there is no feature {:?}", input.feature))?;
             Ok((self.extract_key_among(read, features, tokenizer)?, input.column.map(str::to_owned)))
         };
         let keys = feature.needed_features().map(key).collect::<Result<_>>()?;
@@ -101,17 +102,22 @@ impl PipelineRun<'_> {
             keys.push(feature.onnx.files_key(self.base)?);
         }
         if feature.model == Model::Finetune {
-            keys.push(feature.finetune.files_key(self.base).with_context(|| format!("feature {:?}", feature.name))?);
+            keys.push(
+                feature
+                    .finetune
+                    .files_key(self.base)
+                    .with_context(|| message!("特征 {:?}", "feature {:?}", feature.name))?,
+            );
         }
         if feature.model == Model::File {
             let files = feature.file.files_key(self.base);
-            keys.push(files.with_context(|| format!("feature {:?}", feature.name))?);
+            keys.push(files.with_context(|| message!("特征 {:?}", "feature {:?}", feature.name))?);
         }
         // The cells of an experiment list their inputs alone: their word vectors are those of a configured feature.
         let is_listed = features.iter().any(|other| other.name == feature.embeddings.feature);
         let features = if is_listed { features } else { &self.config.feature };
         let embeddings = feature.embeddings.key(features, self.base);
-        let embeddings = embeddings.with_context(|| format!("feature {:?}", feature.name))?;
+        let embeddings = embeddings.with_context(|| message!("特征 {:?}", "feature {:?}", feature.name))?;
         if !embeddings.is_null() {
             keys.push(Key::of_json(&embeddings));
         }

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use chrono::{NaiveDate, NaiveDateTime, TimeDelta};
 
 use inkstone_base::data::Kind;
+use inkstone_base::message;
 use inkstone_corpus::ingest::{self, CrawledField};
 use inkstone_features::extract::{Feature, SetMeta, TargetOf};
 use inkstone_lab::factor::{DocumentField, Plan};
@@ -54,7 +55,9 @@ impl LintEvidence {
             let [ids, names, firsts] = [text("doc_id")?, text("kind")?, text("first_mention")?];
             let (published, ingested) = (times_of(&frame, "published_at")?, times_of(&frame, "ingested_at")?);
             for row in 0..frame.height() {
-                let unreadable = || format!("row {row} of {} is unreadable", clean.path(part).display());
+                let unreadable = || {
+                    message!("{} 的第 {row} 行无法读取", "row {row} of {} is unreadable", clean.path(part).display())
+                };
                 let id = ids.get(row).with_context(unreadable)?;
                 let kind = names.get(row).and_then(Kind::parse).with_context(unreadable)?;
                 let story = if reads(kind) { firsts.get(row).unwrap_or(id).to_owned() } else { format!("\0{id}") };

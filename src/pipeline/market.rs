@@ -6,6 +6,7 @@ use super::PipelineRun;
 use inkstone_base::code::Code;
 use inkstone_base::data::Key;
 use inkstone_base::disk;
+use inkstone_base::message;
 use inkstone_corpus::ingest;
 use inkstone_features::plan::Plan;
 use inkstone_market::table::DailyTable;
@@ -22,7 +23,13 @@ impl PipelineRun<'_> {
 
 /// The market, which factors cannot do without.
 pub(super) fn needed(market: &Option<LazyMarket>) -> Result<&Market> {
-    market.as_ref().context("factors need prices: add a [[source]] with table = \"prices\"")?.get()
+    market
+        .as_ref()
+        .context(message!(
+            "因子需要行情：请添加 table = \"prices\" 的 [[source]]",
+            "factors need prices: add a [[source]] with table = \"prices\""
+        ))?
+        .get()
 }
 
 /// The market that a worker on a plan needs, if any, and the key of its prices.
@@ -52,7 +59,7 @@ pub(super) fn securities(project: &Project) -> Result<Vec<Security>> {
 pub(super) fn market_with(project: &Project, securities: &[Security]) -> Result<Market> {
     let path = project.prices();
     let table = DailyTable::Parquet(ParquetColumns::ours(&path)?);
-    Market::from_table(&table, securities).with_context(|| format!("the price table {}", path.display()))
+    Market::from_table(&table, securities).with_context(|| message!("行情表 {}", "the price table {}", path.display()))
 }
 
 /// The securities that texts are linked to; without a table of them, the codes of the price table, which have no names.

@@ -37,7 +37,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 
-use anyhow::{Context, Error, Result, bail, ensure};
+use anyhow::{Context, Error, Result};
 
 use crate::config::Config;
 pub use capsule::{Replayed, diff, replay};
@@ -56,6 +56,8 @@ use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk;
 use inkstone_base::disk::{Damage, Room};
 use inkstone_base::job::{Cancelled, Ctx};
+use inkstone_base::language::Message;
+use inkstone_base::{bail, ensure, message};
 use inkstone_corpus::link::{Linked, Taught};
 use inkstone_corpus::{clean, ingest, link, structure};
 use inkstone_features::extract::{self, Feature, FeatureSets, Inputs, Model, RewrittenCorpus, in_order_of_inputs};
@@ -102,7 +104,11 @@ pub fn run_around(
     ctx: &Ctx,
     between: impl FnOnce() -> Result<Vec<Report>>,
 ) -> Result<Vec<Report>> {
-    ensure!(!config.source.is_empty(), "there is no [[source]]: name the files to read in the configuration");
+    ensure!(
+        !config.source.is_empty(),
+        "没有 [[source]]：请在配置中写出要读取的文件",
+        "there is no [[source]]: name the files to read in the configuration"
+    );
     check_folders(config, base, last)?;
     course::expect_stages(config, base, last, ctx);
     let mut run = PipelineRun::new(config, base, ctx)?;
@@ -285,8 +291,8 @@ impl<'a> PipelineRun<'a> {
         let (documents, clean) = (self.project.documents(), self.project.clean());
         ensure!(
             !documents.files()?.is_empty(),
-            "no document was read: the files of [[source]] hold none, or no [[source]] has table = \"documents\"; rows set \
-             aside are in {}",
+            "没有读到文档：[[source]] 的文件中没有文档，或没有 table = \"documents\" 的 [[source]]；拒收的行见 {}",
+            "no document was read: the files of [[source]] hold none, or no [[source]] has table = \"documents\"; rows set aside are in {}",
             self.project.rejects().display()
         );
         self.corpus = self.clean_key();
@@ -364,7 +370,7 @@ impl<'a> PipelineRun<'a> {
     fn leave_out(&mut self, id: &StageId, reason: Error) -> Result<()> {
         self.remove_results(id)?;
         let stage = id.to_string();
-        let report = Report::of_left_out(&stage, self.documents.unwrap_or_default(), format!("{reason:#}"));
+        let report = Report::of_left_out(&stage, self.documents.unwrap_or_default(), Message::of_error(&reason));
         self.ctx.leave_out(&stage, "docs", report.clone());
         self.reports.push(report);
         self.first_reason.get_or_insert(reason);
@@ -460,7 +466,7 @@ impl<'a> PipelineRun<'a> {
             self.forget_plan(feature)?;
         }
         self.reports.push(report);
-        let made = made.context("a finished feature has a set")?;
+        let made = made.context(message!("完成的特征应有特征集", "a finished feature has a set"))?;
         if let Some(replaced) = before.filter(|set| !self.state.all_made().contains(set)) {
             store.remove(&replaced)?;
         }
@@ -504,15 +510,12 @@ fn reason_to_leave_out(error: Error) -> Result<Error> {
 
 /// The reason to leave out a feature or a factor that reads one that was left out.
 fn reads_what_was_left_out(name: &str) -> Error {
-    TooLittle(format!("it reads {name:?}, which was left out")).into()
+    TooLittle(message!("它读取已略过的 {name:?}", "it reads {name:?}, which was left out")).into()
 }
 
 /// The features and factors that a run left out, each with its stage and the reason.
-pub fn left_out(reports: &[Report]) -> Vec<(StageId, String)> {
-    let reason = |report: &Report| {
-        let reason = report.left_out()?.to_owned();
-        Some((StageId::try_from(report.stage.clone()).ok()?, reason))
-    };
+pub fn left_out(reports: &[Report]) -> Vec<(StageId, Message)> {
+    let reason = |report: &Report| Some((StageId::try_from(report.stage.clone()).ok()?, report.left_out()?));
     reports.iter().filter_map(reason).collect()
 }
 

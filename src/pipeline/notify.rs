@@ -14,6 +14,7 @@ use crate::config::{Config, Hook, HookEvent};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::message;
 use inkstone_base::program::Program;
 use inkstone_base::stats::quantile;
 use inkstone_corpus::ingest::{self, Table};
@@ -81,7 +82,12 @@ pub fn notify(config: &Config, base: &Path, left_out: &[String], ctx: &Ctx) -> R
                 }
                 Some(failure) => {
                     report.drop_rows("program failed", 1);
-                    failed.push(format!("{} of {name}: {:?}: {failure}", hook.event, hook.run.join(" ")));
+                    failed.push(message!(
+                        "{name} 的 {}：{:?}：{failure}",
+                        "{} of {name}: {:?}: {failure}",
+                        hook.event,
+                        hook.run.join(" ")
+                    ));
                 }
             }
         }

@@ -13,6 +13,7 @@ use crate::config::Config;
 use inkstone_base::data::Key;
 use inkstone_base::disk::{self, Damage, Flaw};
 use inkstone_base::job::Ctx;
+use inkstone_base::message;
 use inkstone_lab::export::{FileEntry, Manifest};
 use inkstone_tables::corpus::Parts;
 use inkstone_tables::project::Project;
@@ -135,7 +136,7 @@ impl Output {
             let flaw = match path.metadata() {
                 Err(error) if error.kind() == ErrorKind::NotFound => Some(Flaw::Missing),
                 about => {
-                    let bytes = about.with_context(|| format!("cannot read {}", path.display()))?.len();
+                    let bytes = about.with_context(|| message!("无法读取 {}", "cannot read {}", path.display()))?.len();
                     match bytes < file.bytes {
                         true => Some(Flaw::CutShort),
                         false => (disk::hash_file_in_full(&path)? != file.blake3).then_some(Flaw::Altered),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use super::stage::Stage;
 use super::{CorpusParts, PipelineRun};
@@ -11,6 +11,7 @@ use crate::config::Config;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 use inkstone_features::extract::{self, Feature, Fits, Inputs};
 use inkstone_features::plan::{Plan, PlanSettings};
 use inkstone_store::{RowFolder, Store};
@@ -35,7 +36,12 @@ pub fn plan(config: &Config, base: &Path, request: &PlanRequest<'_>, ctx: &Ctx) 
     let named = config.feature.iter().find(|feature| feature.name == request.feature);
     let feature = named.with_context(|| {
         let names: Vec<&str> = config.feature.iter().map(|feature| feature.name.as_str()).collect();
-        format!("there is no feature {:?}; the features are: {}", request.feature, names.join(", "))
+        message!(
+            "没有特征 {:?}；现有特征：{}",
+            "there is no feature {:?}; the features are: {}",
+            request.feature,
+            names.join(", ")
+        )
     })?;
     let mut run = PipelineRun::new(config, base, ctx)?;
     run.run_until(Stage::Rewrite)?;
@@ -62,7 +68,11 @@ pub fn watch(project: &Project, ctx: &Ctx) -> Result<Vec<Report>> {
         std::fs::read_dir(project.plans()).into_iter().flatten().flatten().map(|e| e.path()).collect();
     plans.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
     plans.sort();
-    ensure!(!plans.is_empty(), "no feature of this project is planned for workers: `inkstone plan` plans one");
+    ensure!(
+        !plans.is_empty(),
+        "该项目没有为工作进程计划的特征：用 `inkstone plan` 制定",
+        "no feature of this project is planned for workers: `inkstone plan` plans one"
+    );
     let mut reports = Vec::new();
     for path in plans {
         let plan = Plan::read(&path)?;

@@ -21,6 +21,7 @@ use inkstone_base::disk;
 use inkstone_base::disk::Room;
 use inkstone_base::job::Ctx;
 use inkstone_base::language::Language;
+use inkstone_base::message;
 use inkstone_features::experiment::Findings;
 use inkstone_features::extract::{Feature, Model, with_inputs};
 use inkstone_lab::backtest::events::{EventStudy, events_of_factor, events_of_signals};
@@ -300,7 +301,7 @@ fn features_behind<'c>(config: &'c Config, plan: &Plan) -> Result<Vec<&'c Featur
     }
     for name in plan.factors() {
         let params = config.factor.iter().find(|factor| factor.name == *name);
-        let params = params.with_context(|| format!("there is no factor {name:?}"))?;
+        let params = params.with_context(|| message!("没有因子 {name:?}", "there is no factor {name:?}"))?;
         for source in features_behind(config, &Plan::new(params)?)? {
             if !behind.iter().any(|other| other.name == source.name) {
                 behind.push(source);
@@ -429,6 +430,11 @@ pub fn write_report(page: &FactorReport<'_>, folder: &Path, charts: &[ChartForma
 /// The signals of a factor, as it was built last.
 pub(super) fn read_signals(name: &str, project: &Project) -> Result<Vec<Signal>> {
     let path = project.signals(name);
-    signals_from_frame(&frames::read_parquet(&path, None)?)
-        .with_context(|| format!("{} is unreadable: build the factor again with inkstone factor", path.display()))
+    signals_from_frame(&frames::read_parquet(&path, None)?).with_context(|| {
+        message!(
+            "{} 无法读取：请用 inkstone factor 重新计算因子",
+            "{} is unreadable: build the factor again with inkstone factor",
+            path.display()
+        )
+    })
 }

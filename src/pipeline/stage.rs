@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use anyhow::{Error, Result, bail, ensure};
+use anyhow::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use inkstone_base::data::Report;
+use inkstone_base::{bail, ensure};
 
 /// Separator between the name of a configured feature and the change that was made to it: `tone · masked`. No configured name has it.
 const CHANGED: &str = " · ";
@@ -122,10 +123,10 @@ impl TryFrom<String> for StageId {
             "lint" => StageId::Lint(name),
             "export" => StageId::Export,
             "report" => StageId::Report(name),
-            _ => bail!("there is no stage {text:?}"),
+            _ => bail!("没有阶段 {text:?}", "there is no stage {text:?}"),
         };
         // A name is missing, or is one too many.
-        ensure!(id.to_string() == text, "there is no stage {text:?}");
+        ensure!(id.to_string() == text, "没有阶段 {text:?}", "there is no stage {text:?}");
         Ok(id)
     }
 }

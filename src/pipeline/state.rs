@@ -15,6 +15,7 @@ use super::stage::StageId;
 use inkstone_base::data::{DAMAGED, Key, Report};
 use inkstone_base::disk::{self, Damage, Flaw};
 use inkstone_base::job::Ctx;
+use inkstone_base::message;
 use inkstone_tables::project::Project;
 
 /// The finished stages of a project, in the order in which they last ran.
@@ -61,7 +62,9 @@ impl State {
         let (finished, damage) = match disk::read_json(&path) {
             Ok(finished) => (finished, None),
             Err(error) => match error.downcast_ref::<Damage>().map(|damage| damage.flaw) {
-                Some(Flaw::Newer(_)) => return Err(error.context("this project cannot be opened")),
+                Some(Flaw::Newer(_)) => {
+                    return Err(error.context(message!("该项目无法打开", "this project cannot be opened")));
+                }
                 None if error.chain().any(|cause| cause.is::<std::io::Error>()) => return Err(error),
                 None | Some(Flaw::Missing) => (Vec::new(), None),
                 Some(flaw) => (Vec::new(), Some(Damage { path: path.clone(), flaw })),
@@ -182,7 +185,8 @@ impl State {
     }
 
     fn save(&self) -> Result<()> {
-        disk::write_json(&self.path, &self.finished).context("cannot note what was finished")
+        disk::write_json(&self.path, &self.finished)
+            .context(message!("无法记下已完成的阶段", "cannot note what was finished"))
     }
 }
 

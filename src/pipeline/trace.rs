@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use chrono::NaiveDate;
 
 use super::factor_builder::read_factor;
@@ -21,6 +21,8 @@ use inkstone_base::code::Code;
 use inkstone_base::data::Kind;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Message;
+use inkstone_base::{bail, ensure, message};
 use inkstone_corpus::clean::clean_of_part;
 use inkstone_corpus::link::{codes_of, links_of_part};
 use inkstone_features::extract::{self, ExplainedText, FeatureSets, Gate, Inputs, KeptRow, explain};
@@ -165,9 +167,10 @@ impl Tracer {
         let cell = |reading: inkstone_lab::factor::ReadingTrace| -> Result<TracedCell> {
             let mut documents = Vec::with_capacity(reading.shares.len());
             for share in &reading.shares {
-                let document = known
-                    .get(&share.document)
-                    .context("a document of the factor is no longer in the corpus: run inkstone factor")?;
+                let document = known.get(&share.document).context(message!(
+                    "因子的一篇文档已不在语料中：请运行 inkstone factor",
+                    "a document of the factor is no longer in the corpus: run inkstone factor"
+                ))?;
                 documents.push(TracedDocument {
                     trade_date: market.dates()[share.date as usize],
                     known_at: share.known_at,
@@ -226,8 +229,13 @@ impl Tracer {
             let row = kept.as_ref().ok().and_then(Option::as_ref);
             let mut explained = explain(feature, column.as_deref(), &inputs, row, place, ctx)?;
             if let (Err(error), Some(first)) = (kept, explained.first_mut()) {
-                first.note.0 += &format!("未能读取保存的特征：{error:#}。");
-                first.note.1 += &format!(" What is kept of the feature could not be read: {error:#}.");
+                let unreadable = message!(
+                    "未能读取保存的特征：{}。",
+                    " What is kept of the feature could not be read: {}.",
+                    Message::of_error(error)
+                );
+                first.note.0 += &unreadable.zh;
+                first.note.1 += &unreadable.en;
             }
             Ok(explained)
         };
@@ -259,8 +267,10 @@ impl Tracer {
             let known: BTreeSet<&str> = all().map(|(_, document)| document.doc_id.as_str()).collect();
             let known: Vec<&str> = known.into_iter().take(10).collect();
             let left_out = self.left_out(factor, code, doc_id, ctx)?;
-            let why = left_out.map_or(String::new(), |reason| format!(" (left out: {reason})"));
+            let why =
+                left_out.map_or(Message::default(), |reason| message!("（略过：{reason}）", " (left out: {reason})"));
             bail!(
+                "文档 {doc_id:?} 没有进入这个值{why}；进入的文档有：{}",
                 "document {doc_id:?} did not enter this value{why}; the documents that did are: {}",
                 known.join(", ")
             );
@@ -325,8 +335,12 @@ impl Tracer {
             let published = times_of(&frame, "published_at")?;
             for number in numbers {
                 let row = (number - opened.starts[part]) as usize;
-                let id =
-                    ids.get(row).with_context(|| format!("part {part} of the corpus has no row {row}: run again"))?;
+                let id = ids.get(row).with_context(|| {
+                    message!(
+                        "语料第 {part} 份没有第 {row} 行：请重新运行",
+                        "part {part} of the corpus has no row {row}: run again"
+                    )
+                })?;
                 let document = TracedDocument {
                     number,
                     doc_id: id.to_owned(),
@@ -350,6 +364,7 @@ impl Tracer {
         let (names, axes) = (project.backtest_names(name), project.backtest_axes(name));
         ensure!(
             project.factor(name).exists() && project.signals(name).exists(),
+            "因子 {name:?} 尚未计算，或由不保存信号的版本计算：请运行 inkstone factor",
             "factor {name:?} is not built yet, or was built by a version that kept no signals: run inkstone factor"
         );
         let file_times = [names.clone(), axes.clone(), project.factor(name)].map(file_time);
@@ -425,15 +440,16 @@ pub(super) fn count_documents(documents: &[(u32, u32, u32)], date: usize, code: 
 }
 
 /// Says that a factor has no value on a date, and on which it has some.
-fn has_no_value(factor: &str, with_values: &[NaiveDate], date: NaiveDate) -> String {
+fn has_no_value(factor: &str, with_values: &[NaiveDate], date: NaiveDate) -> Message {
     match (with_values.first(), with_values.last()) {
         (Some(first), Some(last)) => {
             let before = with_values.iter().rev().find(|day| **day <= date).unwrap_or(first);
-            format!(
+            message!(
+                "因子 {factor:?} 在 {date} 没有值；它的值从 {first} 到 {last}，之前最近的在 {before}",
                 "factor {factor:?} has no value on {date}; it has some from {first} to {last}, the nearest before on {before}"
             )
         }
-        _ => format!("factor {factor:?} has no value on any date"),
+        _ => message!("因子 {factor:?} 在任何日期都没有值", "factor {factor:?} has no value on any date"),
     }
 }
 
@@ -441,6 +457,7 @@ fn has_no_value(factor: &str, with_values: &[NaiveDate], date: NaiveDate) -> Str
 fn in_range(quantile: u16, params: &backtest::Params) -> Result<()> {
     ensure!(
         (1..=params.quantiles).contains(&usize::from(quantile)),
+        "没有分层 {quantile}：[backtest] quantiles = {}，从 1 编号，1 的值最低",
         "there is no quantile {quantile}: with [backtest] quantiles = {} they are numbered from 1, which has the lowest values",
         params.quantiles
     );
@@ -459,7 +476,7 @@ impl TracedFactor {
     fn code(&self, code: &str) -> Result<usize> {
         let found = self.names.axes.index_of(code);
         let found = found.or_else(|| self.names.axes.index_of(Code::parse(code)?.as_str()));
-        found.with_context(|| format!("{code} is not in the price table"))
+        found.with_context(|| message!("{code} 不在行情表中", "{code} is not in the price table"))
     }
 
     /// The signals of a code.
@@ -471,7 +488,11 @@ impl TracedFactor {
     /// Part and row of a document.
     fn place(&self, number: u32) -> Result<(usize, usize)> {
         let part = self.starts.partition_point(|start| *start <= number).wrapping_sub(1);
-        ensure!(part + 1 < self.starts.len(), "the corpus has no document number {number}: build the factor again");
+        ensure!(
+            part + 1 < self.starts.len(),
+            "语料没有编号 {number} 的文档：请重新计算因子",
+            "the corpus has no document number {number}: build the factor again"
+        );
         Ok((part, (number - self.starts[part]) as usize))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use clap::{ArgGroup, Args, Command, Id};
 
 use super::{Files, Terms, format, lines, open, trained_with_figures, vectorize};
@@ -11,6 +11,7 @@ use crate::command::staged::staged;
 use crate::config::bounds::flag;
 use crate::headless::Summary;
 use inkstone_base::disk;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_features::models::estimators;
 use inkstone_features::models::estimators::{ClassifyParams, Learn};
@@ -27,23 +28,35 @@ pub struct Learner {
     pub files: Files,
     /// Target: label (one class), labels (any number; parts of a label between | count as such) or value.
     /// Default: the first of labels, label, value that a line has.
+    ///
+    /// 学习目标：label（一个类别）、labels（任意个；标签以 | 分隔的各部分即是）或 value。默认：各行所有的 labels、label、value 中的第一个。
     #[arg(long, value_name = "FIELD")]
     pub learn: Option<Learn>,
     #[command(flatten)]
     pub terms: Terms,
     /// Folds of cross-validation, for its figures and for what is chosen by it; default 5 when something is.
+    ///
+    /// 交叉验证的折数，用于评估与选取；需要选取时默认 5。
     #[arg(help_heading = "Cross-validation", long, value_name = "K", value_parser = flag::<usize>("experiment.folds"))]
     pub cv: Option<usize>,
     /// Folds are drawn by class, by group (never split) or by time (purged). No fold splits a group.
+    ///
+    /// 分折方式：按类别、按组（组不拆开）或按时间（去除重叠）。任何方式都不拆开一组。
     #[arg(help_heading = "Cross-validation", long, value_name = "BY", value_enum, default_value_t)]
     pub cv_by: FoldsBy,
     /// By time: natural days after a test fold in which no training document may begin.
+    ///
+    /// 按时间分折：测试折之后多少自然日内的文档不参与训练。
     #[arg(help_heading = "Cross-validation", long, value_name = "DAYS", default_value_t = FoldParams::default().embargo_days, value_parser = flag::<u32>("experiment.embargo_days"))]
     pub embargo: u32,
     /// By time: natural days from a document to the moment its label is known.
+    ///
+    /// 按时间分折：文档的标签多少自然日后才可知。
     #[arg(help_heading = "Cross-validation", long, value_name = "DAYS", default_value_t = 0, value_parser = flag::<u32>("experiment.label_days"))]
     pub label_days: u32,
     /// Of several penalties take the strongest within one standard error of the best.
+    ///
+    /// 在几个惩罚系数中，取最优值一个标准误之内最强的。
     #[arg(help_heading = "Cross-validation", long)]
     pub one_se: bool,
 }
@@ -54,6 +67,8 @@ pub struct Learner {
 pub struct OnEncoder {
     /// Fit on the vectors that this model gives the texts, not on their terms: the folder or .onnx file of a contextual model, or any model
     /// file with dense rows, such as lsa or word2vec. The output is a head, which names this model and needs it later.
+    ///
+    /// 在该模型给文本的向量上拟合，而不用文本的词项：上下文模型的文件夹或 .onnx 文件，或任何给出稠密行的模型文件，如 lsa、word2vec。输出为分类头，记下该模型，以后仍需要它。
     #[arg(short, long, value_name = "MODEL", conflicts_with_all = ["Terms", "WordCut", "mode"])]
     pub model: Option<PathBuf>,
     #[command(flatten)]
@@ -68,9 +83,13 @@ fn contextual_flags() -> Vec<Id> {
 #[derive(Clone, Debug, Args)]
 pub struct Classes {
     /// Weight of a class: none (its number of documents) or balanced.
+    ///
+    /// 类别权重：none（按文档数）或 balanced（平衡）。
     #[arg(long, value_name = "FORM", value_enum, default_value_t)]
     pub class_weight: ClassWeight,
     /// How scores become probabilities, learned out of fold: none, sigmoid or isotonic.
+    ///
+    /// 得分如何变为概率，在折外学得：none、sigmoid 或 isotonic。
     #[arg(long, value_name = "FORM", value_enum, default_value_t)]
     pub calibrate: CalibrationForm,
 }
@@ -79,9 +98,13 @@ pub struct Classes {
 #[derive(Clone, Debug, Args)]
 pub struct Solver {
     /// Where the solver stops: size of the gradient, relative to the start (support vectors: the gap of the objectives).
+    ///
+    /// 求解器停止的标准：梯度相对开始时的大小（支持向量机为目标之差）。
     #[arg(long = "tol", value_name = "T", value_parser = flag::<f64>("feature.linear.tolerance"))]
     pub tolerance: Option<f64>,
     /// Steps at the most.
+    ///
+    /// 最多的步数。
     #[arg(long = "max-iter", value_name = "N", default_value_t = LinearParams::default().max_iterations, value_parser = flag::<usize>("feature.linear.max_iterations"))]
     pub max_iterations: usize,
 }
@@ -97,6 +120,8 @@ impl Solver {
 #[derive(Clone, Debug, Args)]
 pub struct Inverse {
     /// Inverse strength of the penalty; of several the best is chosen by cross-validation.
+    ///
+    /// 惩罚强度的倒数；给出几个时由交叉验证选取。
     #[arg(short = 'C', long = "C", value_name = "C,C", value_delimiter = ',', default_values_t = [LinearParams::default().alpha], value_parser = flag::<f64>("feature.linear.alpha"))]
     pub c: Vec<f64>,
 }
@@ -115,6 +140,8 @@ pub struct Logistic {
     #[command(flatten)]
     pub inverse: Inverse,
     /// Share of the L1 part in the penalty.
+    ///
+    /// 惩罚中 L1 的占比。
     #[arg(long, value_name = "R", default_value_t = LinearParams::default().l1_ratio, value_parser = flag::<f64>("feature.linear.l1_ratio"))]
     pub l1_ratio: f64,
 }
@@ -127,9 +154,13 @@ pub struct Bayes {
     #[command(flatten)]
     pub classes: Classes,
     /// multinomial, or complement for classes of unlike size.
+    ///
+    /// multinomial（多项式），或 complement（补集，适合大小悬殊的类别）。
     #[arg(long, value_name = "FORM", value_enum, default_value_t)]
     pub form: BayesForm,
     /// Added to each count; of several the best is chosen by cross-validation.
+    ///
+    /// 加到各计数上的平滑；给出几个时由交叉验证选取。
     #[arg(long, value_name = "A,A", value_delimiter = ',', default_values_t = [BayesParams::default().smoothing], value_parser = flag::<f64>("feature.bayes.smoothing"))]
     pub alpha: Vec<f64>,
 }
@@ -148,6 +179,8 @@ pub struct Svm {
     #[command(flatten)]
     pub inverse: Inverse,
     /// Loss of a document on the wrong side: squared-hinge or hinge.
+    ///
+    /// 文档落在错误一侧的损失：squared-hinge 或 hinge。
     #[arg(long, value_name = "LOSS", value_enum, default_value_t)]
     pub loss: SvmLoss,
 }
@@ -188,6 +221,8 @@ pub struct Ridge {
     #[command(flatten)]
     pub solver: Solver,
     /// Strength of the penalty; of several the best is chosen by cross-validation.
+    ///
+    /// 惩罚的强度；给出几个时由交叉验证选取。
     #[arg(long, value_name = "A,A", value_delimiter = ',', default_values_t = [LinearParams::default().alpha], value_parser = flag::<f64>("feature.linear.alpha"))]
     pub alpha: Vec<f64>,
 }
@@ -267,6 +302,7 @@ fn run(
     let name = estimator.method.name();
     ensure!(
         args.embargo == 0 && args.label_days == 0 || args.cv_by == FoldsBy::Time,
+        "--embargo 与 --label-days 用于按时间分折；请加 --cv-by time",
         "--embargo and --label-days are for folds by time; add --cv-by time"
     );
     let drawn = args.cv.is_some() || args.cv_by != FoldsBy::Class;
@@ -310,6 +346,10 @@ fn several(values: &[f64]) -> (f64, Vec<f64>) {
 }
 
 fn inverse(c: &[f64]) -> Result<(f64, Vec<f64>)> {
-    ensure!(c.iter().all(|c| *c > 0.0 && c.is_finite()), "C must be a number above 0; {c:?}");
+    ensure!(
+        c.iter().all(|c| *c > 0.0 && c.is_finite()),
+        "C 须为大于 0 的数；{c:?}",
+        "C must be a number above 0; {c:?}"
+    );
     Ok(several(&c.iter().map(|c| 1.0 / c).collect::<Vec<f64>>()))
 }

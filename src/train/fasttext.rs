@@ -21,6 +21,8 @@ pub struct FastTextFiles {
     #[command(flatten)]
     pub files: VectorFiles,
     /// Also write the model as fastText's own file, with all its buckets: .bin, or .ftz when it is quantised.
+    ///
+    /// 另存为 fastText 自己的文件，含全部哈希桶：.bin，量化后为 .ftz。
     #[arg(long, value_name = "FILE")]
     pub bin: Option<PathBuf>,
 }
@@ -31,6 +33,8 @@ pub struct FastText {
     #[command(flatten)]
     pub files: FastTextFiles,
     /// Learn words from the words around them (CBOW), not the other way round (skip-gram).
+    ///
+    /// 由周围的词学习词（CBOW），而不是相反（skip-gram）。
     #[arg(long)]
     pub cbow: bool,
     #[command(flatten)]
@@ -43,45 +47,73 @@ pub struct FastTextSupervised {
     #[command(flatten)]
     pub files: FastTextFiles,
     /// Dimensions.
+    ///
+    /// 维数。
     #[arg(long, value_name = "N", default_value_t = FastTextParams::supervised().dim, value_parser = flag::<usize>("feature.fasttext.dim"))]
     pub dim: usize,
     /// Passes over the text.
+    ///
+    /// 遍历文本的轮数。
     #[arg(long, visible_alias = "epoch", value_name = "N", default_value_t = FastTextParams::supervised().epochs, value_parser = flag::<usize>("feature.fasttext.epochs"))]
     pub epochs: usize,
     /// Rate of learning at the start; it falls to 0.
+    ///
+    /// 起始学习率，逐渐降到 0。
     #[arg(long, value_name = "R", default_value_t = FastTextParams::supervised().lr, value_parser = flag::<f32>("feature.fasttext.lr"))]
     pub lr: f32,
     /// softmax, hs (hierarchical softmax), ns (negative sampling) or ova (one versus all, for several labels a text).
+    ///
+    /// 损失函数：softmax、hs（分层 softmax）、ns（负采样）或 ova（一对多，适合多标签）。
     #[arg(long, value_name = "LOSS", value_enum, default_value_t = FastTextParams::supervised().loss)]
     pub loss: Loss,
     /// Labels drawn against each right one, with ns.
+    ///
+    /// ns 时每个正确标签抽取的负标签数。
     #[arg(long, visible_alias = "neg", value_name = "N", default_value_t = FastTextParams::supervised().negative, value_parser = flag::<usize>("feature.fasttext.negative"))]
     pub negative: usize,
     /// Words in a row that are a feature together, at the most.
+    ///
+    /// 连续几个词合为一个特征，最多的个数。
     #[arg(long, value_name = "N", default_value_t = FastTextParams::supervised().word_ngrams, value_parser = flag::<usize>("--max-len"))]
     pub word_ngrams: usize,
     /// Leave out words that occur less often; their n-grams stay.
+    ///
+    /// 舍弃出现更少的词；其 n 元组保留。
     #[arg(long, value_name = "N", default_value_t = FastTextParams::supervised().min_count, value_parser = flag::<u64>("feature.words.min_count"))]
     pub min_count: u64,
     /// Leave out labels that occur less often.
+    ///
+    /// 舍弃出现更少的标签。
     #[arg(long, value_name = "N", default_value_t = FastTextParams::supervised().min_count_label, value_parser = flag::<u64>("feature.words.min_count"))]
     pub min_count_label: u64,
     /// Shortest character n-gram; the bounds of a word count.
+    ///
+    /// 最短的字 n 元组，词的边界计入。
     #[arg(long, value_name = "N", default_value_t = FastTextParams::supervised().minn, value_parser = flag::<usize>("feature.fasttext.minn"))]
     pub minn: usize,
     /// Longest character n-gram; 0: none.
+    ///
+    /// 最长的字 n 元组；0 为不用。
     #[arg(long, value_name = "N", default_value_t = FastTextParams::supervised().maxn, value_parser = flag::<usize>("feature.fasttext.maxn"))]
     pub maxn: usize,
     /// Places that n-grams are hashed into.
+    ///
+    /// n 元组的哈希桶数。
     #[arg(long, value_name = "N", default_value_t = FastTextParams::supervised().bucket, value_parser = flag::<u32>("feature.fasttext.bucket"))]
     pub bucket: u32,
     /// Prefix of labels in files of tokens or text, and in fastText's file.
+    ///
+    /// 词元或文本文件以及 fastText 文件中标签的前缀。
     #[arg(long, value_name = "PREFIX", default_value_t = FastTextParams::supervised().label)]
     pub label: String,
     /// Begin with these vectors of words, in a format of word2vec; words that only they have are known then too.
+    ///
+    /// 以 word2vec 格式的这些词向量开始；只在其中的词也算已知。
     #[arg(long, value_name = "FILE")]
     pub pretrained_vectors: Option<PathBuf>,
     /// Quantise the model: a tenth of the size or less, and nearly as good.
+    ///
+    /// 量化模型：大小不到十分之一，效果相近。
     #[arg(help_heading = "Quantisation", long)]
     pub quantize: bool,
     #[command(flatten)]

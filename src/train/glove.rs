@@ -17,6 +17,8 @@ pub struct Glove {
     #[command(flatten)]
     pub files: VectorFiles,
     /// Words from one of a pair to the other at the most; a pair counts 1 / distance.
+    ///
+    /// 词对之间最多隔几个词；每对计 1 / 距离。
     #[arg(long, value_name = "N", default_value_t = 15, value_parser = flag::<usize>("feature.glove.window"))]
     pub window: usize,
     #[command(flatten)]
@@ -24,6 +26,8 @@ pub struct Glove {
     #[command(flatten)]
     pub params: GloveParams,
     /// Memory for pairs that are not yet sorted, in MB; more goes to scratch files beside the output.
+    ///
+    /// 未排序词对可用的内存（MB）；更多的写到输出旁的临时文件。
     #[arg(long, value_name = "MB", default_value_t = CooccurrenceParams::default().memory, value_parser = flag::<usize>("--memory"))]
     pub memory: usize,
 }

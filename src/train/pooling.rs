@@ -18,6 +18,8 @@ pub struct Pooling {
     #[command(flatten)]
     pub files: Files,
     /// The word vectors: a model of train glove, ppmi, ..., or a file in the formats of word2vec.
+    ///
+    /// 词向量：train glove、ppmi 等的模型，或 word2vec 格式的文件。
     #[arg(long, value_name = "FILE")]
     pub vectors: PathBuf,
     #[command(flatten)]

@@ -18,6 +18,8 @@ pub struct Ppmi {
     #[command(flatten)]
     pub files: VectorFiles,
     /// Also write the matrix of positive pointwise mutual information: .npz
+    ///
+    /// 另写正逐点互信息矩阵：.npz。
     #[arg(long, value_name = "FILE.npz")]
     pub matrix: Option<PathBuf>,
     #[command(flatten)]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use chrono::{NaiveDate, NaiveDateTime};
 use clap::Args;
 
@@ -12,6 +12,7 @@ use crate::command::staged::staged;
 use crate::config::bounds::flag;
 use crate::headless::Summary;
 use inkstone_base::data::Report;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_features::models::estimators::Learn;
 use inkstone_features::models::onnx::Contextual;
@@ -29,14 +30,20 @@ pub struct Bert {
     #[command(flatten)]
     pub masked: Masked,
     /// Share of the tokens that stand in another order, three in a row, and are predicted in their own (StructBERT: 0.05).
+    ///
+    /// 打乱次序（每次三个连续）并预测原次序的词元占比（StructBERT：0.05）。
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = flag::<f64>("--share"))]
     pub shuffle_share: f64,
     /// Also learn a relation of two halves of a text. order: they are swapped half of the time (ALBERT); next: the second one is another text's half of
     /// the time (BERT); three: they are swapped or the second one is another text's, a third of the time each (StructBERT).
+    ///
+    /// 同时学习文本两半的关系。order：一半情况互换（ALBERT）；next：一半情况后半来自另一文本（BERT）；three：互换或来自另一文本，各占三分之一（StructBERT）。
     #[arg(long, value_name = "TASK")]
     pub sentences: Option<SentenceTask>,
     /// Also learn which names of companies took the place of others: in each document with a time half of the companies bear the name and the code of
     /// another one of their industry that day (WKLM). A table of securities, as a project's .inkstone/securities.parquet.
+    ///
+    /// 同时学习哪些公司名被替换：带时间的文档中，一半公司换成当日同业另一公司的名称与代码（WKLM）。给出证券表，如项目的 .inkstone/securities.parquet。
     #[arg(long, value_name = "FILE", conflicts_with = "sentences")]
     pub replace_names: Option<PathBuf>,
 }
@@ -52,9 +59,13 @@ pub struct Electra {
 #[derive(Clone, Copy, Debug, Args)]
 pub struct AttentionSizes {
     /// Heads of attention; they share the values of a vector.
+    ///
+    /// 注意力头数，均分向量的各维。
     #[arg(long, value_name = "N", default_value_t = 4, conflicts_with = "base", value_parser = flag::<usize>("--count"))]
     pub heads: usize,
     /// Units of the feed-forward layers. Default: four times the values of a vector.
+    ///
+    /// 前馈层的单元数。默认：向量维数的四倍。
     #[arg(long, value_name = "N", conflicts_with = "base", value_parser = flag::<usize>("--dim"))]
     pub between: Option<usize>,
 }
@@ -67,9 +78,13 @@ pub struct Masked {
     #[command(flatten)]
     pub sizes: AttentionSizes,
     /// Share of the tokens that are masked.
+    ///
+    /// 遮盖的词元占比。
     #[arg(long, value_name = "SHARE", default_value_t = 0.15, value_parser = flag::<f64>("--share"))]
     pub mask_share: f64,
     /// Units that are masked: words (all tokens of a word), tokens (each for itself) or spans (up to ten words in a row, as SpanBERT).
+    ///
+    /// 遮盖的单位：words（整词的词元）、tokens（逐个词元）或 spans（最多连续十词，同 SpanBERT）。
     #[arg(long, value_enum, default_value_t)]
     pub mask: MaskedUnit,
 }
@@ -100,12 +115,18 @@ pub struct Bart {
     pub sizes: AttentionSizes,
     /// Ways to damage texts: sentences (in another order), rotation (a text begins within), infilling (spans of words become one mask each), masking
     /// (words become masks) and deletion (words are left out).
+    ///
+    /// 损坏文本的方式：sentences（打乱句子）、rotation（从中间开始）、infilling（一段词变为一个掩码）、masking（词变为掩码）和 deletion（删词）。
     #[arg(long, value_enum, value_delimiter = ',', default_value = "sentences,infilling", value_name = "NOISES")]
     pub noise: Vec<Noise>,
     /// Share of a text's tokens that infilling, masking and deletion damage.
+    ///
+    /// infilling、masking 与 deletion 损坏的词元占比。
     #[arg(long, value_name = "SHARE", default_value_t = 0.3, value_parser = flag::<f64>("--share"))]
     pub mask_share: f64,
     /// Units that are damaged: words (all tokens of a word) or tokens (each for itself).
+    ///
+    /// 损坏的单位：words（整词的词元）或 tokens（逐个词元）。
     #[arg(long, value_enum, default_value_t)]
     pub mask: MaskedUnit,
 }
@@ -117,34 +138,54 @@ pub struct Pretrained {
     #[command(flatten)]
     pub corpus: Corpus,
     /// Folder of the new encoder. It must be new, empty, or of an earlier training.
+    ///
+    /// 新编码器的文件夹。须为新的、空的，或先前训练所用。
     #[arg(short, long, value_name = "FOLDER")]
     pub output: PathBuf,
     /// Encoder to train on from: a folder with config.json, model.safetensors and a tokenizer. Without it an encoder and its vocabulary are
     /// trained from nothing.
+    ///
+    /// 作为基础继续训练的编码器：含 config.json、model.safetensors 与分词器的文件夹。不写则从头训练编码器及其词表。
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["layers", "hidden", "vocabulary", "min_count"])]
     pub base: Option<PathBuf>,
     /// Lines of the text that the base was trained on, or text like it: the report says their perplexity before and after (base_perplexity).
+    ///
+    /// 基础模型训练文本的行，或类似文本：报告给出训练前后的困惑度（base_perplexity）。
     #[arg(long, value_name = "FILE", requires = "base")]
     pub base_text: Option<PathBuf>,
     /// Train an encoder for each window of time, on from that of the window before: folders WINDOW in the output. Of documents with a time.
+    ///
+    /// 按时间窗口逐个训练编码器，每个在前一个上继续：输出中以窗口为名的文件夹。使用带时间的文档。
     #[arg(long, value_name = "PERIOD", conflicts_with = "base")]
     pub vintages: Option<Period>,
     /// Last day of the text that the base was trained on, where its folder does not say it, and of lines without a time.
+    ///
+    /// 基础模型训练文本的最后一天，其文件夹未注明时写出，没有时间的行也按此计。
     #[arg(long, value_name = "DATE", conflicts_with = "vintages")]
     pub fitted_until: Option<NaiveDate>,
     /// Layers: each of attention and a feed-forward layer, or an LSTM.
+    ///
+    /// 层数：每层为注意力加前馈，或一个 LSTM。
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = flag::<usize>("--count"))]
     pub layers: usize,
     /// Values of the vector of a token.
+    ///
+    /// 词元向量的维数。
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = flag::<usize>("--dim"))]
     pub hidden: usize,
     /// Tokens of the vocabulary at most: characters, and pieces of words of other scripts.
+    ///
+    /// 词表最多的词元：字，以及其他文字的子词。
     #[arg(long, value_name = "N", default_value_t = 8000, value_parser = flag::<usize>("--count"))]
     pub vocabulary: usize,
     /// Fewest times that a character or a piece of a word occurs.
+    ///
+    /// 字或子词至少出现的次数。
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = flag::<u64>("--count"))]
     pub min_count: u64,
     /// Tokens of an input at most; longer documents are several inputs. Default: 128, of a base as many as it has places.
+    ///
+    /// 一个输入最多的词元；更长的文档分为几个输入。默认：128，有基础模型时为其位置数。
     #[arg(long, value_name = "N", value_parser = flag::<usize>("--count"))]
     pub max_tokens: Option<usize>,
     #[command(flatten)]
@@ -158,13 +199,19 @@ pub struct Finetune {
     pub on: TrainedOn,
     /// Target: label (one class), labels (any number) or value (a number).
     /// Default: the first of labels, label and value that a line has.
+    ///
+    /// 学习目标：label（一个类别）、labels（任意个）或 value（数字）。默认：各行所有的 labels、label、value 中的第一个。
     #[arg(long, value_name = "FIELD")]
     pub learn: Option<Learn>,
     /// Also learn the texts' own words, with this weight beside their targets: masked words; of a base that reads from left to right the next words
     /// (GPT's lambda). The folder keeps the head that predicts them.
+    ///
+    /// 同时以此权重学习文本自身的词：掩码词；从左到右阅读的基础模型为下一个词（GPT 的 lambda）。文件夹保留预测它们的头。
     #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = flag::<f64>("feature.finetune.words"))]
     pub words: f64,
     /// Lines of the text that the base was trained on, or text like it: the report says their perplexity before and after (base_perplexity).
+    ///
+    /// 基础模型训练文本的行，或类似文本：报告给出训练前后的困惑度（base_perplexity）。
     #[arg(long, value_name = "FILE")]
     pub base_text: Option<PathBuf>,
 }
@@ -189,6 +236,8 @@ pub struct Writer {
     #[command(flatten)]
     pub base: FromBase,
     /// Tokens of a text and its summary together at most; of a longer text the first ones are read. Default: as many as the base has places.
+    ///
+    /// 文本与其摘要合计最多的词元；更长的文本取文首。默认：基础模型的位置数。
     #[arg(long, value_name = "N", value_parser = flag::<usize>("--count"))]
     pub max_tokens: Option<usize>,
 }
@@ -199,9 +248,13 @@ pub struct TrainedOn {
     #[command(flatten)]
     pub base: FromBase,
     /// Days after a document until its label is known: the model is known from then on.
+    ///
+    /// 标签在文档之后多少天可知：模型自那之后才算已知。
     #[arg(long, value_name = "DAYS", default_value_t = 0)]
     pub label_days: u32,
     /// Tokens that are read of a text at most, the first ones. Default: as many as the base has places.
+    ///
+    /// 最多读取的词元，取文首。默认：基础模型的位置数。
     #[arg(long, value_name = "N", value_parser = flag::<usize>("--count"))]
     pub max_tokens: Option<usize>,
 }
@@ -210,14 +263,20 @@ pub struct TrainedOn {
 #[derive(Debug, Args)]
 pub struct FromBase {
     /// Encoder to train on from: a folder with config.json, model.safetensors and a tokenizer.
+    ///
+    /// 作为基础继续训练的编码器：含 config.json、model.safetensors 与分词器的文件夹。
     #[arg(long, value_name = "FOLDER")]
     pub base: PathBuf,
     #[command(flatten)]
     pub corpus: Corpus,
     /// Folder of the new model. It must be new, empty, or of an earlier training.
+    ///
+    /// 新模型的文件夹。须为新的、空的，或先前训练所用。
     #[arg(short, long, value_name = "FOLDER")]
     pub output: PathBuf,
     /// Last day of the text that the base (and a teacher) was trained on, where its folder does not say it, and of lines without a time.
+    ///
+    /// 基础模型（与教师模型）训练文本的最后一天，其文件夹未注明时写出，没有时间的行也按此计。
     #[arg(long, value_name = "DATE")]
     pub fitted_until: Option<NaiveDate>,
     #[command(flatten)]
@@ -228,14 +287,20 @@ pub struct FromBase {
 #[derive(Debug, Args)]
 pub struct Student {
     /// The teacher: the folder or .onnx file of a contextual model that gives the probabilities of classes.
+    ///
+    /// 教师模型：给出类别概率的上下文模型的文件夹或 .onnx 文件。
     #[arg(short, long, value_name = "DIR")]
     pub model: PathBuf,
     #[command(flatten)]
     pub base: FromBase,
     /// Both models' scores are divided by it before they become probabilities: above 1 the less probable classes count more.
+    ///
+    /// 两个模型的得分除以它再变为概率：大于 1 时较小的概率更受重视。
     #[arg(long, value_name = "X", default_value_t = 2.0)]
     pub temperature: f64,
     /// Tokens that the student reads of a text at most, the first ones. Default: as many as the base has places.
+    ///
+    /// 学生模型最多读取的词元，取文首。默认：基础模型的位置数。
     #[arg(long, value_name = "N", value_parser = flag::<usize>("--count"))]
     pub student_tokens: Option<usize>,
     #[command(flatten)]
@@ -285,8 +350,16 @@ pub(super) fn elmo(args: &Lstm, ctx: &Ctx) -> Result<Summary> {
 }
 
 pub(super) fn bart(args: &Bart, ctx: &Ctx) -> Result<Summary> {
-    ensure!(args.encoder.base_text.is_none(), "--base-text is for models that predict words: leave it out");
-    ensure!(args.mask != MaskedUnit::Spans, "infilling has spans of its own: give --mask words or tokens");
+    ensure!(
+        args.encoder.base_text.is_none(),
+        "--base-text 用于预测词的模型：请去掉",
+        "--base-text is for models that predict words: leave it out"
+    );
+    ensure!(
+        args.mask != MaskedUnit::Spans,
+        "填空训练自定片段：请写 --mask words 或 tokens",
+        "infilling has spans of its own: give --mask words or tokens"
+    );
     let mut noises = args.noise.clone();
     noises.sort_unstable();
     noises.dedup();
@@ -304,6 +377,7 @@ fn pretrain(
 ) -> Result<Summary> {
     ensure!(
         args.corpus.input.as_os_str() != "-" || args.base.is_some() || args.vintages.is_some(),
+        "各行要读两遍，首先为词表：请用 --input 指定文件",
         "the lines are read twice, first for the vocabulary: name a file with --input"
     );
     let new = NewEncoder {

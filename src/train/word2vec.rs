@@ -34,6 +34,8 @@ pub struct Doc2vec {
     #[command(flatten)]
     pub files: Files,
     /// Distributed bag of words: the document alone predicts its words. Without it, distributed memory: with the words around.
+    ///
+    /// 分布式词袋：只由文档预测其词。不写则为分布式记忆：连同周围的词。
     #[arg(long)]
     pub dbow: bool,
     #[command(flatten)]
@@ -46,9 +48,13 @@ pub struct Vintages {
     #[command(flatten)]
     pub corpus: Corpus,
     /// The folder of the model files, each named by its window.
+    ///
+    /// 模型文件的文件夹，各以其窗口命名。
     #[arg(short, long, value_name = "FOLDER")]
     pub output: PathBuf,
     /// The window of a model.
+    ///
+    /// 每个模型的窗口。
     #[arg(long, value_name = "PERIOD", default_value = "year")]
     pub by: Period,
     #[command(flatten)]
@@ -61,9 +67,13 @@ pub struct Vintages {
 #[derive(Clone, Copy, Debug, Args)]
 pub struct WordForm {
     /// Skip-gram: each word of a window predicts its centre. Without it, CBOW: their mean does.
+    ///
+    /// skip-gram：窗口中的每个词预测中心词。不写则为 CBOW：由均值预测。
     #[arg(long)]
     pub sg: bool,
     /// Half of a Chinese word's vector is the mean of those of its characters (CWE).
+    ///
+    /// 中文词向量的一半取其各字向量的均值（CWE）。
     #[arg(long, conflicts_with = "sg")]
     pub chars: bool,
 }
@@ -72,6 +82,8 @@ pub struct WordForm {
 #[derive(Clone, Debug, Args)]
 pub struct Prediction {
     /// Hierarchical softmax over a Huffman tree in place of negative samples.
+    ///
+    /// 以霍夫曼树上的分层 softmax 代替负采样。
     #[arg(long, conflicts_with = "negative")]
     pub hs: bool,
     #[command(flatten)]

@@ -7,9 +7,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde::Serialize;
 use toml::Value;
+
+use crate::language::{LINES, Message, Word};
+use crate::{ensure, message};
 
 /// The least and the greatest value of a setting, both allowed.
 #[derive(Debug, PartialEq)]
@@ -277,7 +280,7 @@ pub fn bound_of(path: &str) -> Option<&'static Bound> {
 }
 
 /// Every number of a value, of a section or of a whole configuration, that lies outside its bound: its key path and the refusal.
-pub fn refusals(path: &str, value: &Value) -> Vec<(String, String)> {
+pub fn refusals(path: &str, value: &Value) -> Vec<(String, Message)> {
     let outside = |number: f64, shown: String| {
         let message = bound_of(path).and_then(|bound| bound.refuses(number, &shown));
         message.map(|message| (path.to_owned(), message)).into_iter().collect()
@@ -301,10 +304,12 @@ pub fn refusals(path: &str, value: &Value) -> Vec<(String, String)> {
 
 /// Fails on numbers of the parameters of a section that lie outside their bounds; the message names each key and its bound.
 pub fn check(section: &str, params: &impl Serialize) -> Result<()> {
-    let values = Value::try_from(params).with_context(|| format!("{section} cannot be written as TOML"))?;
-    let refused = refusals(section, &values).into_iter().map(|(key, message)| format!("{key}: {message}"));
-    let refused: Vec<String> = refused.collect();
-    ensure!(refused.is_empty(), "{}", refused.join("\n"));
+    let values = Value::try_from(params)
+        .with_context(|| message!("{section} 无法写成 TOML", "{section} cannot be written as TOML"))?;
+    let refused =
+        refusals(section, &values).into_iter().map(|(key, message)| message!("{key}：{message}", "{key}: {message}"));
+    let refused: Vec<Message> = refused.collect();
+    ensure!(refused.is_empty(), Message::joined(refused, LINES));
     Ok(())
 }
 
@@ -319,7 +324,7 @@ where
         if let (Some(bound), Ok(number)) = (bound_of(key), text.parse::<f64>())
             && let Some(message) = bound.refuses(number, text)
         {
-            return Err(message);
+            return Err(message.to_string());
         }
         value.map_err(|error| error.to_string())
     }
@@ -327,12 +332,16 @@ where
 
 impl Bound {
     /// Says why a number cannot stand; nothing where it can.
-    pub fn refuses(&self, number: f64, shown: &str) -> Option<String> {
+    pub fn refuses(&self, number: f64, shown: &str) -> Option<Message> {
         if !number.is_finite() {
-            return Some(format!("{shown} is not a finite number; write one from {self}"));
+            return Some(message!(
+                "{shown} 不是有限的数；请写 {self} 之间的数",
+                "{shown} is not a finite number; write one from {self}"
+            ));
         }
-        (!(self.least..=self.most).contains(&number))
-            .then(|| format!("{shown} is out of bounds; write one from {self}"))
+        (!(self.least..=self.most).contains(&number)).then(|| {
+            message!("{shown} 超出范围；请写 {self} 之间的数", "{shown} is out of bounds; write one from {self}")
+        })
     }
 }
 
@@ -340,6 +349,6 @@ impl Bound {
 impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let most = if self.most == WHOLE { i64::MAX.to_string() } else { self.most.to_string() };
-        write!(f, "{} to {most}", self.least)
+        write!(f, "{}{}{most}", self.least, Word(" 到 ", " to "))
     }
 }

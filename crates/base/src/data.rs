@@ -10,6 +10,7 @@ use chrono::NaiveDateTime;
 use serde::{Deserialize, Serialize};
 
 use crate::code::Code;
+use crate::language::{Message, Word};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -146,18 +147,19 @@ impl Serialize for Key {
 impl<'de> Deserialize<'de> for Key {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Key, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Key::from_hex(&text).ok_or_else(|| serde::de::Error::custom("a key is 32 hexadecimal digits"))
+        Key::from_hex(&text)
+            .ok_or_else(|| serde::de::Error::custom(Word("键须为 32 位十六进制数", "a key is 32 hexadecimal digits")))
     }
 }
 
 /// There is too little data for the task. Where a part of the data, a cell of an experiment, a feature or a factor fails with this error, it
 /// is left out with this reason, and the others go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TooLittle(pub String);
+pub struct TooLittle(pub Message);
 
 impl std::fmt::Display for TooLittle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
+        self.0.fmt(f)
     }
 }
 
@@ -222,7 +224,7 @@ impl Report {
     }
 
     /// The report of a feature or a factor that was left out for this reason; it would have read `rows` documents.
-    pub fn of_left_out(stage: &str, rows: u64, reason: String) -> Report {
+    pub fn of_left_out(stage: &str, rows: u64, reason: Message) -> Report {
         let mut report = Report { rows_in: rows, ..Report::new(stage) };
         report.drop_rows("left out", rows);
         report.fact(LEFT_OUT, reason);
@@ -230,8 +232,8 @@ impl Report {
     }
 
     /// The reason why the feature or factor of this stage was left out, if it was.
-    pub fn left_out(&self) -> Option<&str> {
-        self.facts.get(LEFT_OUT)?.as_str()
+    pub fn left_out(&self) -> Option<Message> {
+        self.facts.get(LEFT_OUT).and_then(message_of)
     }
 
     pub fn dropped_rows(&self) -> u64 {
@@ -247,7 +249,8 @@ impl Report {
         let mut reasons: Vec<_> = self.dropped.iter().collect();
         reasons.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
         let reasons: Vec<String> = reasons.iter().map(|(reason, n)| format!("{n} × {reason}")).collect();
-        anyhow::bail!(
+        crate::bail!(
+            "{} 的 {1} 行中剔除了 {lost} 行（{2:.1} %），超过上限 {3:.1} %（{setting}）：{4}",
             "{} lost {lost} of {} rows ({:.1} %), more than the limit of {:.1} % ({setting}): {}",
             self.stage,
             self.rows_in,
@@ -255,6 +258,22 @@ impl Report {
             100.0 * max_loss,
             reasons.join("; ")
         );
+    }
+}
+
+/// The message that a fact holds; a text counts as the same in both languages.
+pub fn message_of(fact: &serde_json::Value) -> Option<Message> {
+    serde_json::from_value(fact.clone()).ok()
+}
+
+/// Facts as machines read them: a message is its English text.
+pub fn for_machines(fact: serde_json::Value) -> serde_json::Value {
+    use serde_json::Value;
+    match fact {
+        Value::Object(map) if map.len() == 2 && map.contains_key("zh") && map["en"].is_string() => map["en"].clone(),
+        Value::Object(map) => Value::Object(map.into_iter().map(|(name, fact)| (name, for_machines(fact))).collect()),
+        Value::Array(facts) => Value::Array(facts.into_iter().map(for_machines).collect()),
+        other => other,
     }
 }
 

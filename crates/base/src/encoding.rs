@@ -9,9 +9,11 @@
 use std::borrow::Cow;
 use std::io::{self, Read, Seek, SeekFrom};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use encoding_rs::{BIG5, Encoding, GB18030, UTF_8, UTF_16BE, UTF_16LE};
 use serde::{Deserialize, Serialize};
+
+use crate::bail;
 
 /// Bytes of a sample.
 const WINDOW: usize = 1 << 16;
@@ -179,9 +181,7 @@ pub fn detect(file: &mut (impl Read + Seek), declared: Option<Charset>) -> Resul
     let found = detect_in(head, &samples)?;
     let Some(declared) = declared else {
         return found.ok_or_else(|| {
-            anyhow::anyhow!(
-                "the encoding cannot be told (neither UTF-8, GB18030, Big5 nor UTF-16 fits; a binary file?); set `encoding` of its [[source]]"
-            )
+            crate::error!("无法判断编码（UTF-8、GB18030、Big5、UTF-16 都不符；是二进制文件吗？）；请在其 [[source]] 中设置 `encoding`", "the encoding cannot be told (neither UTF-8, GB18030, Big5 nor UTF-16 fits; a binary file?); set `encoding` of its [[source]]")
         });
     };
     let fits = well_formed(declared, &samples);
@@ -191,7 +191,8 @@ pub fn detect(file: &mut (impl Read + Seek), declared: Option<Charset>) -> Resul
         let overruled = found.by != "guessed" || fits < 0.95 || found.sure > commonness(declared, &samples) + 0.1;
         if !agrees && overruled {
             bail!(
-                "declared {}, but the content looks like {} ({}); mend or remove `encoding` of its [[source]]",
+                "声明为 {}，但内容像是 {}（{}）；请改正或删除其 [[source]] 的 `encoding`",
+                "declared {}, but the content looks like {} ({}); fix or remove `encoding` of its [[source]]",
                 declared.name(),
                 found.name,
                 found.by
@@ -207,7 +208,8 @@ pub fn detect(file: &mut (impl Read + Seek), declared: Option<Charset>) -> Resul
     if fits < 0.95 {
         let percent = 100.0 * (1.0 - fits);
         bail!(
-            "declared {}, but {percent:.0} % of the characters sampled are not in it; mend or remove `encoding` of its [[source]]",
+            "声明为 {}，但抽样字符中有 {percent:.0} % 不属于该编码；请改正或删除其 [[source]] 的 `encoding`",
+            "declared {}, but {percent:.0} % of the characters sampled are not in it; fix or remove `encoding` of its [[source]]",
             declared.name()
         );
     }
@@ -217,14 +219,16 @@ pub fn detect(file: &mut (impl Read + Seek), declared: Option<Charset>) -> Resul
 /// The text of a small file as a whole, and the name of its encoding.
 pub fn decode_whole(bytes: &[u8]) -> Result<(String, &'static str)> {
     let found = detect(&mut io::Cursor::new(bytes), None).map_err(|_| {
-        anyhow::anyhow!(
-            "the encoding cannot be told (neither UTF-8, GB18030, Big5 nor UTF-16 fits; a binary file?); save it as UTF-8"
-        )
+        crate::error!("无法判断编码（UTF-8、GB18030、Big5、UTF-16 都不符；是二进制文件吗？）；请存为 UTF-8", "the encoding cannot be told (neither UTF-8, GB18030, Big5 nor UTF-16 fits; a binary file?); save it as UTF-8")
     })?;
     let (text, broken) = found.charset().encoding().decode_with_bom_removal(bytes);
     if broken {
         let line = 1 + text.split('\u{fffd}').next().unwrap_or_default().matches('\n').count();
-        bail!("line {line} is not {}, which the rest seems to be; save it as UTF-8", found.name);
+        bail!(
+            "第 {line} 行不是其余各行的编码 {}；请存为 UTF-8",
+            "line {line} is not {}, which the rest seems to be; save it as UTF-8",
+            found.name
+        );
     }
     Ok((text.into_owned(), found.charset().name()))
 }

@@ -12,10 +12,12 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 
 use crate::data::Report;
 use crate::expected::{Course, ExpectedStage, RunShare};
+use crate::language::Word;
+use crate::{error, message};
 
 /// Time between two checks of paused work.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -26,7 +28,11 @@ pub struct Cancelled;
 
 impl fmt::Display for Cancelled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("cancelled; what was finished is kept, and the next run goes on from there")
+        Word(
+            "已取消；已完成的部分都已保留，下次运行从该处继续",
+            "cancelled; what was finished is kept, and the next run goes on from there",
+        )
+        .fmt(f)
     }
 }
 
@@ -236,7 +242,7 @@ impl Ctx {
             .num_threads(threads)
             .thread_name(|i| format!("inkstone-{i}"))
             .build()
-            .context("cannot start the worker threads")?;
+            .context(message!("无法启动工作线程", "cannot start the worker threads"))?;
         Ok(Ctx {
             progress: Progress::default(),
             meter: Arc::default(),
@@ -390,13 +396,14 @@ impl<T: Send + 'static> Job<T> {
         std::thread::Builder::new()
             .name(name.to_owned())
             .spawn(move || {
-                let result = catch_unwind(AssertUnwindSafe(|| work(&inner)))
-                    .unwrap_or_else(|panic| Err(anyhow!("internal error: {}", panic_text(panic.as_ref()))));
+                let result = catch_unwind(AssertUnwindSafe(|| work(&inner))).unwrap_or_else(|panic| {
+                    Err(error!("内部错误：{}", "internal error: {}", panic_text(panic.as_ref())))
+                });
                 // The receiver is gone only when nobody waits for the result any more.
                 let _ = sender.send(result);
                 then();
             })
-            .with_context(|| format!("cannot start a thread for {name}"))?;
+            .with_context(|| message!("无法为 {name} 启动线程", "cannot start a thread for {name}"))?;
         Ok(Job { ctx, end })
     }
 
@@ -404,7 +411,9 @@ impl<T: Send + 'static> Job<T> {
     pub fn poll(&self) -> JobState<T> {
         match self.end.try_recv() {
             Err(TryRecvError::Empty) => JobState::Running,
-            Err(TryRecvError::Disconnected) => JobState::Failed(anyhow!("the job's thread ended without a result")),
+            Err(TryRecvError::Disconnected) => {
+                JobState::Failed(error!("任务线程结束时没有给出结果", "the job's thread ended without a result"))
+            }
             Ok(result) => final_state(result),
         }
     }
@@ -468,14 +477,16 @@ pub fn is_contained() -> bool {
     CONTAINED.get()
 }
 
-pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
+pub fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic without a message")
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).map(str::to_owned);
+    text.unwrap_or_else(|| Word("没有说明的内部错误", "a panic without a message").to_string())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::language::Message;
 
     const SOON: Duration = Duration::from_secs(20);
 
@@ -497,7 +508,7 @@ mod tests {
     fn a_job_ends_once_whether_it_succeeds_fails_or_panics() {
         let job = Job::spawn("ok", ctx(), |_| Ok(7)).unwrap();
         assert!(matches!(job.wait(SOON), JobState::Done(7)));
-        let job = Job::spawn("bad", ctx(), |_| -> Result<()> { Err(anyhow!("row 3")) }).unwrap();
+        let job = Job::spawn("bad", ctx(), |_| -> Result<()> { Err(anyhow::anyhow!("row 3")) }).unwrap();
         assert!(matches!(job.wait(SOON), JobState::Failed(e) if e.to_string() == "row 3"));
         let job = Job::spawn("panic", ctx(), |_| -> Result<()> { panic!("broken") }).unwrap();
         assert!(matches!(job.wait(SOON), JobState::Failed(e) if e.to_string().contains("broken")));
@@ -559,9 +570,10 @@ mod tests {
     #[test]
     fn a_stage_that_fails_and_is_left_out_is_one_stage() {
         let ctx = ctx();
-        ctx.stage("extract tone", "docs", Some(4), || -> Result<Report> { Err(anyhow!("no library")) }).unwrap_err();
+        ctx.stage("extract tone", "docs", Some(4), || -> Result<Report> { Err(anyhow::anyhow!("no library")) })
+            .unwrap_err();
         for name in ["extract tone", "factor tone"] {
-            ctx.leave_out(name, "docs", Report::of_left_out(name, 4, "no library".to_owned()));
+            ctx.leave_out(name, "docs", Report::of_left_out(name, 4, Message::same("no library")));
         }
         let stages = ctx.progress().stages();
         let done =
@@ -579,7 +591,7 @@ mod tests {
             Ok(Report::new("clean"))
         });
         assert!(report.unwrap().seconds >= 0.0);
-        ctx.stage("link", "docs", None, || -> Result<Report> { Err(anyhow!("no table")) }).unwrap_err();
+        ctx.stage("link", "docs", None, || -> Result<Report> { Err(anyhow::anyhow!("no table")) }).unwrap_err();
         let (table, report) = ctx.stage("read", "rows", None, || Ok(("table", Report::new("read")))).unwrap();
         assert_eq!((table, report.stage.as_str()), ("table", "read"));
         let stages = ctx.progress().stages();

@@ -54,4 +54,5 @@ pub mod shell;
 pub mod signals;
 pub mod simd;
 pub mod stats;
+pub mod terms;
 pub mod width;

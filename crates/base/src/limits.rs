@@ -29,8 +29,10 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use regex::{Regex, RegexBuilder};
+
+use crate::{bail, message};
 
 /// Bytes of a compiled regular expression: a repetition that is counted in thousands takes more.
 pub(crate) const PATTERN: usize = 1 << 20;
@@ -81,6 +83,7 @@ pub const LAYERS: usize = 1_024;
 pub fn check_weights_header(path: &Path, header: u64, size: u64) -> Result<()> {
     if header > WEIGHTS_HEADER && header <= size {
         bail!(
+            "{} 的张量目录有 {header} 字节，最多只读 {} MB",
             "{} names its tensors in {header} bytes, and {} MB are the most that is read",
             path.display(),
             WEIGHTS_HEADER >> 20
@@ -93,9 +96,10 @@ pub fn check_weights_header(path: &Path, header: u64, size: u64) -> Result<()> {
 pub fn settings_file(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let file = File::open(path).and_then(|file| file.take(SETTINGS + 1).read_to_end(&mut bytes));
-    file.with_context(|| format!("cannot read {}", path.display()))?;
+    file.with_context(|| message!("无法读取 {}", "cannot read {}", path.display()))?;
     if bytes.len() as u64 > SETTINGS {
         bail!(
+            "{} 大于 {} MB，不可能是模型设置：请重新获取",
             "{} is larger than {} MB, which no settings of a model are: fetch it again",
             path.display(),
             SETTINGS >> 20
@@ -130,7 +134,7 @@ pub fn check_archive(mut archive: impl Read) -> Result<()> {
         };
         entries += buffer[..n].windows(ENTRY.len()).filter(|piece| piece == ENTRY).count();
         if entries > ARCHIVE_PARTS {
-            bail!("an archive of more than {ARCHIVE_PARTS} files");
+            bail!("压缩包中的文件超过 {ARCHIVE_PARTS} 个", "an archive of more than {ARCHIVE_PARTS} files");
         }
         // An entry may begin in one piece and end in the next.
         kept = n.min(ENTRY.len() - 1);

@@ -15,11 +15,13 @@ use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Error, Result, bail};
+use anyhow::{Context, Error, Result};
 use chrono::{DateTime, Local, SecondsFormat};
 use serde::{Deserialize, Serialize};
 
 use crate::disk;
+use crate::language::Word;
+use crate::{bail, message};
 
 /// Bytes of a lock's file that are read; this program writes fewer.
 const MOST: u64 = 4096;
@@ -67,13 +69,17 @@ impl Holder {
 
     /// The process in words: `process 4242 on this-host, since 10:31`.
     pub fn in_words(&self) -> String {
-        let mut words = if self.pid == 0 { "process unknown".to_owned() } else { format!("process {}", self.pid) };
+        let mut words = if self.pid == 0 {
+            Word("进程未知", "process unknown").to_string()
+        } else {
+            format!("{} {}", Word("进程", "process"), self.pid)
+        };
         if !self.host.is_empty() {
-            words += &format!(" on {}", self.host);
+            words += &format!("{}{}", Word("，位于 ", " on "), self.host);
         }
         let since = self.since_when();
         if !since.is_empty() {
-            words += &format!(", since {since}");
+            words += &format!("{}{since}", Word("，始于 ", ", since "));
         }
         words
     }
@@ -102,7 +108,7 @@ const OF_THE_FOLDER: &str = "lock";
 
 /// Takes a lock if it is free, and never waits for it. Fails where the file cannot be made.
 pub fn take(path: &Path, work: &str) -> Result<Attempt> {
-    let cannot = || format!("cannot lock {}", path.display());
+    let cannot = || message!("无法锁定 {}", "cannot lock {}", path.display());
     let folder = disk::folder_of(path);
     disk::make_dir(folder)?;
     // The folder is opened before the file: a process that ends releases them in that order. Some systems lock no folders; there the lock
@@ -111,7 +117,13 @@ pub fn take(path: &Path, work: &str) -> Result<Attempt> {
     let around = File::open(folder).ok().filter(|_| is_folders);
     let mut file = loop {
         let file = disk::open_plain(File::options().create(true).truncate(false).read(true).write(true), path)
-            .with_context(|| format!("{} (if it is no file of this program, remove it)", cannot()))?;
+            .with_context(|| {
+                message!(
+                    "{}（如果它不是本程序的文件，请移除）",
+                    "{} (if it is no file of this program, remove it)",
+                    cannot()
+                )
+            })?;
         match file.try_lock() {
             Ok(()) if disk::is_at(&file, path) => break file,
             // Somebody removed it since it was opened.
@@ -137,13 +149,13 @@ fn without_locks(error: std::io::Error, path: &Path) -> Error {
     #[cfg(not(unix))]
     let no_room = false;
     let remedy = match no_room || error.kind() == ErrorKind::Unsupported {
-        true => {
-            ": its file system keeps no locks, without which two runs could write at once (a network disk, or one of a container?). Move \
-             that folder to a local disk, or mount its disk with locks"
-        }
-        false => "",
+        true => Word(
+            "：其文件系统不支持锁，两个运行可能同时写入（是网络磁盘或容器的磁盘吗？）。请把该文件夹移到本地磁盘，或以支持锁的方式挂载",
+            ": its file system keeps no locks, without which two runs could write at once (a network disk, or one of a container?). Move that folder to a local disk, or mount its disk with locks",
+        ),
+        false => Word("", ""),
     };
-    Error::new(error).context(format!("cannot lock {}{remedy}", path.display()))
+    Error::new(error).context(message!("无法锁定 {}{remedy}", "cannot lock {}{remedy}", path.display()))
 }
 
 /// Keeps writers out, but no readers, until the file that it returns is dropped. Fails with the holder where somebody writes for longer than
@@ -179,6 +191,7 @@ pub fn writing(path: &Path, name: &str, work: &str) -> Result<Lock> {
     match take_within(path, work, MOMENT)? {
         Attempt::Ours(lock) => Ok(lock),
         Attempt::Theirs(holder) => bail!(
+            "{name} 正由另一个运行写入（{}{}）；请等它结束，或停止它",
             "{name} is being written by another run ({}{}); wait until it has ended, or stop it",
             if holder.work.is_empty() { String::new() } else { format!("{}, ", holder.work) },
             holder.in_words()

@@ -7,9 +7,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
 use crate::job::Ctx;
+use crate::language::Message;
+use crate::{bail, message};
 
 /// Bytes read of a program at a time.
 const CHUNK: usize = 1 << 16;
@@ -33,7 +35,7 @@ pub struct Program<'a> {
 #[derive(Debug)]
 pub struct ProgramEnd {
     /// The reason of a failure: the program cannot be started, took too long, or ended with another code than 0.
-    pub failure: Option<String>,
+    pub failure: Option<Message>,
     /// The last [`KEPT_STDERR`] bytes that it wrote to stderr.
     pub stderr: Vec<u8>,
 }
@@ -47,7 +49,7 @@ impl Program<'_> {
     /// Runs the program to its end and hands what it writes to stdout to `take`, piece by piece. Fails if the run was cancelled or `take`
     /// fails; the program and its children are killed then.
     pub fn run(&self, mut take: impl FnMut(&[u8]) -> Result<()>, ctx: &Ctx) -> Result<ProgramEnd> {
-        let Some((program, arguments)) = self.command.split_first() else { bail!("an empty command") };
+        let Some((program, arguments)) = self.command.split_first() else { bail!("命令为空", "an empty command") };
         let mut command = Command::new(program);
         command.args(arguments).current_dir(self.folder).envs(self.variables.iter().copied());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -56,7 +58,7 @@ impl Program<'_> {
         let mut child = match command.spawn() {
             Ok(child) => KilledChild(child),
             Err(error) => {
-                let failure = Some(format!("{program:?} cannot be started: {error}"));
+                let failure = Some(message!("无法启动 {program:?}：{error}", "{program:?} cannot be started: {error}"));
                 return Ok(ProgramEnd { failure, stderr: Vec::new() });
             }
         };
@@ -72,7 +74,11 @@ impl Program<'_> {
         let in_time = self.drain(&chunks, &mut take, &mut stderr, ctx)?;
         let status = in_time.then(|| child.wait(ctx)).transpose()?;
         let failure = match status {
-            None => Some(format!("it ran for more than {} s and was ended", self.time_out.as_secs())),
+            None => Some(message!(
+                "运行超过 {} 秒，已终止",
+                "it ran for more than {} s and was ended",
+                self.time_out.as_secs()
+            )),
             Some(status) if status.success() => None,
             Some(status) => Some(with_last_line(status, &stderr)),
         };
@@ -124,10 +130,12 @@ fn forward(
     });
 }
 
-fn with_last_line(status: ExitStatus, stderr: &[u8]) -> String {
+fn with_last_line(status: ExitStatus, stderr: &[u8]) -> Message {
     let text = String::from_utf8_lossy(stderr);
     let last = text.lines().rev().map(str::trim).find(|line| !line.is_empty());
-    last.map_or(format!("it ended with {status}"), |line| format!("it ended with {status}: {line}"))
+    last.map_or(message!("以 {status} 结束", "it ended with {status}"), |line| {
+        message!("以 {status} 结束：{line}", "it ended with {status}: {line}")
+    })
 }
 
 /// A child that does not outlive its owner.

@@ -5,6 +5,8 @@
 
 use anyhow::{Context, Result};
 
+use crate::message;
+
 /// A signal to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ending(i32);
@@ -32,7 +34,8 @@ pub struct Hearing {
 
 /// Calls `on_signal` at each signal to end: Ctrl-C, Ctrl-\, SIGTERM, and SIGHUP unless the program was started with it ignored (`nohup`).
 pub fn on_end(mut on_signal: impl FnMut(Ending) + Send + 'static) -> Result<Hearing> {
-    let imp = imp::hear(move |number| on_signal(Ending(number))).context("cannot listen to signals")?;
+    let imp = imp::hear(move |number| on_signal(Ending(number)))
+        .context(message!("无法监听信号", "cannot listen to signals"))?;
     Ok(Hearing { _imp: imp })
 }
 

@@ -4,7 +4,10 @@
 
 use std::sync::LazyLock;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::Result;
+
+use crate::language::Word;
+use crate::{bail, ensure};
 
 /// The variable that forces a level, so that results can be compared: `base`, `avx2` or `avx512`.
 const VARIABLE: &str = "INKSTONE_SIMD";
@@ -50,10 +53,19 @@ fn forced() -> Result<Option<VectorLevel>> {
     let name = name.to_string_lossy();
     let names = |levels: &[(VectorLevel, &str)]| levels.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(", ");
     let Some((level, _)) = LEVELS.iter().find(|(_, known)| *known == name) else {
-        bail!("{VARIABLE} is {name:?}, which is no level of vectors here: {}", names(LEVELS));
+        bail!(
+            "{VARIABLE} 为 {name:?}，本机没有这一向量指令级别：{}",
+            "{VARIABLE} is {name:?}, which is no level of vectors here: {}",
+            names(LEVELS)
+        );
     };
     let there: Vec<_> = LEVELS.iter().copied().filter(|(level, _)| *level <= widest()).collect();
-    ensure!(*level <= widest(), "{VARIABLE} is {name:?}, and this processor lacks it: it has {}", names(&there));
+    ensure!(
+        *level <= widest(),
+        "{VARIABLE} 为 {name:?}，本处理器不支持：它支持 {}",
+        "{VARIABLE} is {name:?}, and this processor lacks it: it has {}",
+        names(&there)
+    );
     Ok(Some(*level))
 }
 
@@ -65,8 +77,11 @@ pub fn check() -> Result<()> {
 /// The level of this process, for people.
 pub fn in_words() -> String {
     let name = LEVELS.iter().find(|(level, _)| level == &*LEVEL).map_or("", |(_, name)| *name);
-    let why =
-        if std::env::var_os(VARIABLE).is_some_and(|name| !name.is_empty()) { " (forced by INKSTONE_SIMD)" } else { "" };
+    let why = if std::env::var_os(VARIABLE).is_some_and(|name| !name.is_empty()) {
+        Word("（由 INKSTONE_SIMD 指定）", " (forced by INKSTONE_SIMD)")
+    } else {
+        Word("", "")
+    };
     format!("{name}{why}")
 }
 

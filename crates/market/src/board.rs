@@ -3,9 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use anyhow::bail;
 use serde::{Deserialize, Serialize};
 
+use inkstone_base::bail;
 use inkstone_base::code::Code;
 
 /// A board of the Shanghai, Shenzhen or Beijing exchange.
@@ -48,7 +48,10 @@ impl FromStr for Board {
             "chinext" => Board::Chinext,
             "star" => Board::Star,
             "bse" => Board::Bse,
-            _ => bail!("unknown board {name:?}; boards are main, chinext, star and bse"),
+            _ => bail!(
+                "未知的板块 {name:?}；板块为 main、chinext、star 和 bse",
+                "unknown board {name:?}; boards are main, chinext, star and bse"
+            ),
         })
     }
 }

@@ -5,9 +5,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use chrono::{Days, NaiveDate, NaiveDateTime, NaiveTime};
 use serde::{Deserialize, Serialize};
+
+use inkstone_base::bail;
 
 /// Continuous trading begins, and with it what a session's average price is made of.
 pub const OPEN: NaiveTime = NaiveTime::from_hms_opt(9, 30, 0).expect("a time of day");
@@ -71,7 +73,7 @@ impl Calendar {
         dates.sort_unstable();
         dates.dedup();
         if dates.is_empty() {
-            bail!("the price table has no dates, so there is no trading calendar");
+            bail!("行情表没有日期，因此没有交易日历", "the price table has no dates, so there is no trading calendar");
         }
         Ok(Calendar { dates: dates.into() })
     }

@@ -20,7 +20,7 @@ impl LazyMarket {
 
     /// A market that is there already.
     pub fn given(market: impl Into<Arc<Market>>) -> LazyMarket {
-        let read = || anyhow::bail!("the market was given");
+        let read = || inkstone_base::bail!("市场应已给出", "the market was given");
         LazyMarket { market: market.into().into(), read: Box::new(read) }
     }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use chrono::NaiveDate;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::table::{CODE_NAMES, DATE_NAMES, DailyTable, codes, dates, each_number, read_delimited};
 use crate::{Board, Calendar, Panel, Security};
 use inkstone_base::code::Code;
+use inkstone_base::{bail, ensure, message};
 
 /// Trading days without a close after which a name counts among those of a date no more.
 const WITHOUT_CLOSE: usize = 20;
@@ -88,7 +89,8 @@ impl Market {
     /// close). Codes are taken as they stand: the table and the factor must write them in one style.
     pub fn read(prices: &Path, securities: &[Security]) -> Result<Market> {
         let table = DailyTable::open(prices)?;
-        Market::from_table(&table, securities).with_context(|| format!("the price table {}", prices.display()))
+        Market::from_table(&table, securities)
+            .with_context(|| message!("行情表 {}", "the price table {}", prices.display()))
     }
 
     /// The market of a price table that is written as CSV text, for tests.
@@ -106,12 +108,15 @@ impl Market {
         let codes: Arc<[Code]> = row_codes.distinct.iter().collect::<BTreeSet<_>>().into_iter().cloned().collect();
         let index: FxHashMap<Code, usize> = codes.iter().cloned().enumerate().map(|(i, c)| (c, i)).collect();
 
-        let numbered = |date: NaiveDate| calendar.index_of(date).context("a date is missing in its own calendar");
+        let numbered = |date: NaiveDate| {
+            calendar.index_of(date).context(message!("日历缺少自己的日期", "a date is missing in its own calendar"))
+        };
         let day_numbers: Vec<usize> = row_dates.distinct.iter().copied().map(numbered).collect::<Result<_>>()?;
         let code_numbers: Vec<usize> = row_codes.distinct.iter().map(|code| index[code]).collect();
         let size = calendar.dates().len() * codes.len();
         ensure!(
             u32::try_from(size).is_ok(),
+            "{size} 个日期 x 代码对一个市场来说太多；请去掉一些日期或代码",
             "{size} dates x codes are too many for one market; leave dates or codes out"
         );
         let mut cells = Vec::with_capacity(row_dates.rows.len());
@@ -119,7 +124,12 @@ impl Market {
         for (row, (date, code)) in row_dates.rows.iter().zip(&row_codes.rows).enumerate() {
             let cell = day_numbers[*date as usize] * codes.len() + code_numbers[*code as usize];
             if std::mem::replace(&mut taken[cell], true) {
-                bail!("{} has two rows on {}; keep one row per date and code", row_codes.at(row), row_dates.at(row));
+                bail!(
+                    "{} 在 {} 有两行；每个日期与代码只留一行",
+                    "{} has two rows on {}; keep one row per date and code",
+                    row_codes.at(row),
+                    row_dates.at(row)
+                );
             }
             cells.push(cell as u32);
         }
@@ -139,8 +149,13 @@ impl Market {
             }
             Ok(Some(panel))
         };
-        let close = positive(&["close", "收盘价"])?
-            .with_context(|| format!("no column is named close; the columns are {:?}", prices.names()))?;
+        let close = positive(&["close", "收盘价"])?.with_context(|| {
+            message!(
+                "没有名为 close 的列；现有列：{:?}",
+                "no column is named close; the columns are {:?}",
+                prices.names()
+            )
+        })?;
         let mut market = Market {
             open: positive(&["open", "开盘价"])?,
             // The table of ingest has all columns; those without a value take no room.
@@ -205,7 +220,7 @@ impl Market {
             };
             let name = &mut self.names[i];
             if let Some(board) = &security.board {
-                name.board = Some(board.parse().with_context(|| format!("security {}", security.code))?);
+                name.board = Some(board.parse().with_context(|| message!("证券 {}", "security {}", security.code))?);
             }
             name.listed = security.listed.or(name.listed);
             if let Some(delisted) = security.delisted {
@@ -245,7 +260,10 @@ impl Market {
         };
         let name = price.name();
         panel.as_ref().with_context(|| {
-            format!("the price table has no column {name:?}; add it, or choose another price ([backtest] price)")
+            message!(
+                "行情表没有列 {name:?}；请添加，或换一种价格（[backtest] price）",
+                "the price table has no column {name:?}; add it, or choose another price ([backtest] price)"
+            )
         })
     }
 

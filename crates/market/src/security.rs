@@ -6,6 +6,7 @@ use polars_core::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, S
 use serde::{Deserialize, Serialize};
 
 use inkstone_base::code::Code;
+use inkstone_base::message;
 use inkstone_tables::corpus::column;
 use inkstone_tables::frames;
 
@@ -89,7 +90,7 @@ pub fn securities_from_frame(frame: &DataFrame) -> Result<Vec<Security>> {
     (0..frame.height())
         .map(|i| {
             Ok(Security {
-                code: Code::canonical(code.get(i).context("a security without a code")?),
+                code: Code::canonical(code.get(i).context(message!("有证券没有代码", "a security without a code"))?),
                 name: name.get(i).unwrap_or_default().to_owned(),
                 from: from[i],
                 to: to[i],

@@ -5,14 +5,16 @@
 use std::hash::Hash;
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use chrono::{NaiveDate, NaiveDateTime};
 use polars_core::prelude::{Column, DataFrame, DataType, IntoColumn, StringChunkedBuilder};
 use rustc_hash::FxHashMap;
 
 use crate::dates_of;
 use inkstone_base::code::Code;
+use inkstone_base::language::Message;
 use inkstone_base::{disk, limits};
+use inkstone_base::{ensure, message};
 use inkstone_tables::corpus::times_of;
 use inkstone_tables::frames::{self, ParquetColumns};
 
@@ -38,7 +40,11 @@ impl DailyTable {
         }
         let separator = if extension == "tsv" { b'\t' } else { b',' };
         let frame = read_delimited(&disk::snapshot(path)?, separator).with_context(|| {
-            format!("{} is not a readable table (UTF-8 text with a header line, or Parquet)", path.display())
+            message!(
+                "{} 不是可读的表（带表头的 UTF-8 文本，或 Parquet）",
+                "{} is not a readable table (UTF-8 text with a header line, or Parquet)",
+                path.display()
+            )
         })?;
         Ok(DailyTable::Whole(frame))
     }
@@ -66,8 +72,14 @@ impl DailyTable {
 
     /// The column of [`DailyTable::find`], or an error that lists what there is.
     pub fn require(&self, names: &[&str]) -> Result<Column> {
-        self.find(names)?
-            .with_context(|| format!("no column is named {}; the columns are {:?}", names.join(" or "), self.names()))
+        self.find(names)?.with_context(|| {
+            message!(
+                "没有名为 {} 的列；现有列：{:?}",
+                "no column is named {}; the columns are {:?}",
+                names.join(" or "),
+                self.names()
+            )
+        })
     }
 }
 
@@ -89,8 +101,14 @@ impl<T> RepeatedValues<T> {
 pub(crate) fn read_delimited(bytes: &[u8], separator: u8) -> Result<DataFrame> {
     let mut reader = csv::ReaderBuilder::new().delimiter(separator).flexible(true).from_reader(bytes);
     let names = reader.headers()?.clone();
-    ensure!(!names.is_empty(), "it is empty");
-    ensure!(names.len() <= limits::COLUMNS, "it has {} columns; at most {} are read", names.len(), limits::COLUMNS);
+    ensure!(!names.is_empty(), "它是空的", "it is empty");
+    ensure!(
+        names.len() <= limits::COLUMNS,
+        "它有 {} 列；最多读取 {} 列",
+        "it has {} columns; at most {} are read",
+        names.len(),
+        limits::COLUMNS
+    );
     let mut columns: Vec<StringChunkedBuilder> = Vec::with_capacity(names.len());
     for (number, name) in names.iter().enumerate() {
         // The first of several columns of one name is found under it.
@@ -103,6 +121,7 @@ pub(crate) fn read_delimited(bytes: &[u8], separator: u8) -> Result<DataFrame> {
         row += 1;
         ensure!(
             record.len() <= names.len(),
+            "第 {row} 行有 {} 个字段，而表头有 {} 个：是否有文本含逗号而未加引号？",
             "row {row} has {} fields, and the header has {}: is a comma in a text that is not quoted?",
             record.len(),
             names.len()
@@ -124,8 +143,9 @@ pub fn numbers(column: &Column) -> Result<Vec<f64>> {
 /// Calls `each` with the row and the number of each row, as [`numbers`] has them.
 pub(crate) fn each_number(column: &Column, mut each: impl FnMut(usize, f64)) -> Result<()> {
     if column.dtype() != &DataType::String {
-        let column =
-            column.cast(&DataType::Float64).with_context(|| format!("column {} is not numeric", column.name()))?;
+        let column = column
+            .cast(&DataType::Float64)
+            .with_context(|| message!("列 {} 不是数值", "column {} is not numeric", column.name()))?;
         column.f64()?.iter().enumerate().for_each(|(row, number)| each(row, number.unwrap_or(f64::NAN)));
         return Ok(());
     }
@@ -133,9 +153,14 @@ pub(crate) fn each_number(column: &Column, mut each: impl FnMut(usize, f64)) -> 
         let text = text.unwrap_or_default().trim();
         let number = match text {
             "" | "nan" | "NaN" | "NA" | "null" | "None" | "--" => f64::NAN,
-            _ => text
-                .parse()
-                .with_context(|| format!("row {} of column {}: {text:?} is not a number", row + 1, column.name()))?,
+            _ => text.parse().with_context(|| {
+                message!(
+                    "列 {1} 第 {0} 行：{text:?} 不是数字",
+                    "row {} of column {}: {text:?} is not a number",
+                    row + 1,
+                    column.name()
+                )
+            })?,
         };
         each(row, number);
     }
@@ -144,7 +169,8 @@ pub(crate) fn each_number(column: &Column, mut each: impl FnMut(usize, f64)) -> 
 
 /// Dates of a column: dates, times, `2024-01-02`, `2024/1/2`, `20240102` as text or number.
 pub fn dates(column: &Column) -> Result<RepeatedValues<NaiveDate>> {
-    let missing = |row: usize| format!("row {} of column {} has no date", row + 1, column.name());
+    let missing =
+        |row: usize| message!("列 {1} 第 {0} 行没有日期", "row {} of column {} has no date", row + 1, column.name());
     if matches!(column.dtype(), DataType::Date | DataType::Datetime(..)) {
         let frame = frames::frame(vec![column.clone()])?;
         let days = dates_of(&frame, column.name())?;
@@ -154,7 +180,14 @@ pub fn dates(column: &Column) -> Result<RepeatedValues<NaiveDate>> {
     repeated_texts(column, missing, |row, text| {
         let day = text.split([' ', 'T']).next().unwrap_or(text);
         let date = formats.iter().find_map(|format| NaiveDate::parse_from_str(day, format).ok());
-        date.with_context(|| format!("row {} of column {}: {text:?} is not a date", row + 1, column.name()))
+        date.with_context(|| {
+            message!(
+                "列 {1} 第 {0} 行：{text:?} 不是日期",
+                "row {} of column {}: {text:?} is not a date",
+                row + 1,
+                column.name()
+            )
+        })
     })
 }
 
@@ -172,14 +205,21 @@ pub fn times(column: &Column) -> Result<Vec<Option<NaiveDateTime>>> {
             .iter()
             .find_map(|format| NaiveDateTime::parse_from_str(text, format).ok())
             .map(Some)
-            .with_context(|| format!("row {} of column {}: {text:?} is not a time", row + 1, column.name()))
+            .with_context(|| {
+                message!(
+                    "列 {1} 第 {0} 行：{text:?} 不是时间",
+                    "row {} of column {}: {text:?} is not a time",
+                    row + 1,
+                    column.name()
+                )
+            })
     };
     column.str()?.iter().enumerate().map(parse).collect()
 }
 
 /// Codes of a column in canonical form, whichever style they are written in; a ticker of another market stays as it is.
 pub fn codes(column: &Column) -> Result<RepeatedValues<Code>> {
-    let empty = |row: usize| format!("row {} of column {} is empty", row + 1, column.name());
+    let empty = |row: usize| message!("列 {1} 第 {0} 行为空", "row {} of column {} is empty", row + 1, column.name());
     repeated_texts(column, empty, |row, text| {
         ensure!(!text.is_empty(), empty(row));
         Ok(Code::parse(text).unwrap_or_else(|| Code::canonical(text)))
@@ -189,7 +229,7 @@ pub fn codes(column: &Column) -> Result<RepeatedValues<Code>> {
 /// The values of a column's texts, without the blanks around them.
 fn repeated_texts<T>(
     column: &Column,
-    missing: impl Fn(usize) -> String,
+    missing: impl Fn(usize) -> Message,
     parse: impl Fn(usize, &str) -> Result<T>,
 ) -> Result<RepeatedValues<T>> {
     let texts = column.cast(&DataType::String)?;
@@ -199,7 +239,7 @@ fn repeated_texts<T>(
 /// The values of these keys, `parse`d once each; a missing key is an error.
 fn repeated<K: Copy + Eq + Hash, T>(
     keys: impl Iterator<Item = Option<K>>,
-    missing: impl Fn(usize) -> String,
+    missing: impl Fn(usize) -> Message,
     parse: impl Fn(usize, K) -> Result<T>,
 ) -> Result<RepeatedValues<T>> {
     let mut known: FxHashMap<K, u32> = FxHashMap::default();

@@ -5,8 +5,10 @@
 //! level beyond the ends. Both as scikit-learn's `CalibratedClassifierCV(ensemble=False)`: one a class against the rest, and
 //! the probabilities of more than two classes divided by their sum.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
+
+use inkstone_base::ensure;
 
 /// The form of the map from scores to probabilities.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,9 +54,14 @@ impl Calibrator {
     ) -> Result<Option<Calibrator>> {
         ensure!(
             so.contains(&true) && so.contains(&false),
+            "校准须有两类折外得分的行；现在只有一类",
             "calibration needs rows of both kinds among those scored out of fold; there is one kind only"
         );
-        ensure!(scores.iter().all(|s| s.is_finite()), "calibration needs a finite score in each row");
+        ensure!(
+            scores.iter().all(|s| s.is_finite()),
+            "校准的每一行都须有有限的得分",
+            "calibration needs a finite score in each row"
+        );
         let ones = vec![1.0; so.len()];
         let weights = weights.unwrap_or(&ones);
         Ok(match form {

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::{ModelFile, ModelHeader, write_model};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
+use inkstone_base::message;
 
 const KIND: &str = "checkpoint";
 const VERSION: u32 = 3;
@@ -32,7 +33,7 @@ pub struct Checkpoint {
 impl Checkpoint {
     /// The checkpoint of the model `output`; `what` holds all that decides the result: parameters, seed and data.
     pub fn new(output: &Path, what: &Value) -> Result<Checkpoint> {
-        let mut name = output.file_name().context("the output has no name")?.to_owned();
+        let mut name = output.file_name().context(message!("输出没有名称", "the output has no name"))?.to_owned();
         name.push(".checkpoint");
         let (path, key) = (output.with_file_name(name), Key::of(what.to_string().as_bytes()));
         Ok(Checkpoint { path, key, every: Cell::new(EVERY), safe: Cell::new(Instant::now()) })
@@ -56,7 +57,9 @@ impl Checkpoint {
         }
         let file = ModelFile::open_kind(&self.path, KIND, VERSION)
             .and_then(|file| file.verify().map(|()| file))
-            .with_context(|| format!("remove {} to train from the beginning", self.path.display()))?;
+            .with_context(|| {
+                message!("删除 {} 即可从头训练", "remove {} to train from the beginning", self.path.display())
+            })?;
         Ok((file.param::<Key>("key")? == self.key).then_some(file))
     }
 
@@ -65,8 +68,9 @@ impl Checkpoint {
         let params = json!({"key": self.key, "state": state});
         let header = ModelHeader { kind: KIND.to_owned(), version: VERSION, fitted_until: None, documents: 0, params };
         let began = Instant::now();
-        write_model(&self.path, &header, sections)
-            .with_context(|| format!("cannot keep the state of the training in {}", self.path.display()))?;
+        write_model(&self.path, &header, sections).with_context(|| {
+            message!("无法把训练状态保存在 {}", "cannot keep the state of the training in {}", self.path.display())
+        })?;
         if !self.every.get().is_zero() {
             self.every.set(EVERY.max(began.elapsed() * SHARE));
         }

@@ -12,7 +12,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use bytemuck::Pod;
 use chrono::NaiveDateTime;
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,7 @@ use serde_json::Value;
 
 use inkstone_base::data::Key;
 use inkstone_base::disk;
+use inkstone_base::{ensure, message};
 
 #[cfg(target_endian = "big")]
 compile_error!("the numbers of model files are little-endian");
@@ -74,7 +75,11 @@ pub fn write_model(path: &Path, header: &ModelHeader, sections: &[(&str, &[u8])]
     disk::write_atomic(path, |out| {
         out.write_all(MAGIC)?;
         out.write_all(&LAYOUT.to_le_bytes())?;
-        out.write_all(&u32::try_from(text.len()).context("the header of a model is too long")?.to_le_bytes())?;
+        out.write_all(
+            &u32::try_from(text.len())
+                .context(message!("模型的头部过长", "the header of a model is too long"))?
+                .to_le_bytes(),
+        )?;
         out.write_all(&text)?;
         pad(out, PREFIX + text.len())?;
         for (_, bytes) in sections {
@@ -103,17 +108,19 @@ pub struct ModelFile {
 impl ModelFile {
     /// Opens a model of any kind and reads its header; its sections must lie within the file.
     pub fn open(path: &Path) -> Result<ModelFile> {
-        let cannot = || format!("cannot read {}", path.display());
-        let mut file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+        let cannot = || message!("无法读取 {}", "cannot read {}", path.display());
+        let mut file = File::open(path).with_context(|| message!("无法打开 {}", "cannot open {}", path.display()))?;
         let size = file.metadata().with_context(cannot)?.len() as usize;
-        let broken = || format!("{} is cut short or damaged; train it again", path.display());
+        let broken =
+            || message!("{} 不完整或已损坏；请重新训练", "{} is cut short or damaged; train it again", path.display());
         let mut prefix = Vec::new();
         (&file).take(PREFIX as u64).read_to_end(&mut prefix).with_context(cannot)?;
-        ensure!(prefix.starts_with(MAGIC), "{} is not a model of this program", path.display());
+        ensure!(prefix.starts_with(MAGIC), "{} 不是本程序的模型", "{} is not a model of this program", path.display());
         let number = |at: usize| Some(u32::from_le_bytes(prefix.get(at..at + 4)?.try_into().ok()?));
         let layout = number(8).with_context(broken)?;
         ensure!(
             layout == LAYOUT,
+            "{} 的布局为 {layout}，本版本读取布局 {LAYOUT}；请重新训练",
             "{} has layout {layout}, this version of the program reads layout {LAYOUT}; train it again",
             path.display()
         );
@@ -141,9 +148,15 @@ impl ModelFile {
     /// Fails when it is not of this kind and version.
     pub fn expect(&self, kind: &str, version: u32) -> Result<()> {
         let (header, path) = (self.header(), self.path.display());
-        ensure!(header.kind == kind, "{path} is a model of kind {}, not {kind}", header.kind);
+        ensure!(
+            header.kind == kind,
+            "{path} 是 {} 类模型，不是 {kind}",
+            "{path} is a model of kind {}, not {kind}",
+            header.kind
+        );
         ensure!(
             header.version == version,
+            "{path} 是版本 {} 的 {kind} 模型，本版本读取版本 {version}；请重新训练",
             "{path} is a {kind} model of version {}, this version of the program reads version {version}; train it again",
             header.version
         );
@@ -156,20 +169,28 @@ impl ModelFile {
 
     /// Parameters of the model, read as `T`.
     pub fn params<T: serde::de::DeserializeOwned>(&self) -> Result<T> {
-        serde_json::from_value(self.header().params.clone())
-            .with_context(|| format!("{}: the parameters are not those of this version", self.path.display()))
+        serde_json::from_value(self.header().params.clone()).with_context(|| {
+            message!("{}：参数不是本版本的", "{}: the parameters are not those of this version", self.path.display())
+        })
     }
 
     /// One of its parameters, read as `T`.
     pub fn param<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<T> {
-        serde_json::from_value(self.header().params[name].clone())
-            .with_context(|| format!("{}: the parameter {name} is not that of this version", self.path.display()))
+        serde_json::from_value(self.header().params[name].clone()).with_context(|| {
+            message!(
+                "{}：参数 {name} 不是本版本的",
+                "{}: the parameter {name} is not that of this version",
+                self.path.display()
+            )
+        })
     }
 
     /// The bytes of a section. Fails if they are not those that were written.
     pub fn bytes(&self, name: &str) -> Result<&[u8]> {
         let found = self.stored.sections.iter().position(|section| section.name == name);
-        let number = found.with_context(|| format!("{} has no section {name}; train it again", self.path.display()))?;
+        let number = found.with_context(|| {
+            message!("{} 没有 {name} 一节；请重新训练", "{} has no section {name}; train it again", self.path.display())
+        })?;
         let length = self.stored.sections[number].length;
         let words = match self.read[number].get() {
             Some(words) => words,
@@ -188,9 +209,10 @@ impl ModelFile {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         file.seek(SeekFrom::Start((self.base + section.offset) as u64))
             .and_then(|_| file.read_exact(bytes))
-            .with_context(|| format!("cannot read {}", self.path.display()))?;
+            .with_context(|| message!("无法读取 {}", "cannot read {}", self.path.display()))?;
         ensure!(
             Key::of(bytes) == section.key,
+            "{}：{} 一节已损坏；请重新训练",
             "{}: section {} is damaged; train it again",
             self.path.display(),
             section.name
@@ -200,22 +222,37 @@ impl ModelFile {
 
     /// A section as numbers, in place.
     pub fn numbers<T: Pod>(&self, name: &str) -> Result<&[T]> {
-        bytemuck::try_cast_slice(self.bytes(name)?)
-            .map_err(|error| anyhow::anyhow!("{}: section {name} is damaged: {error}", self.path.display()))
+        bytemuck::try_cast_slice(self.bytes(name)?).map_err(|error| {
+            inkstone_base::error!(
+                "{}：{name} 一节已损坏：{error}",
+                "{}: section {name} is damaged: {error}",
+                self.path.display()
+            )
+        })
     }
 
     /// A section of counts, whose sum fits in 64 bits.
     pub fn counts(&self, name: &str) -> Result<Vec<u64>> {
         let counts = self.numbers::<u64>(name)?;
         let sum = counts.iter().try_fold(0_u64, |sum, &count| sum.checked_add(count));
-        ensure!(sum.is_some(), "{}: section {name} is damaged; train it again", self.path.display());
+        ensure!(
+            sum.is_some(),
+            "{}：{name} 一节已损坏；请重新训练",
+            "{}: section {name} is damaged; train it again",
+            self.path.display()
+        );
         Ok(counts.to_vec())
     }
 
     /// A section that `pack_strings` made.
     pub fn strings(&self, name: &str) -> Result<Vec<&str>> {
-        unpack_strings(self.bytes(name)?)
-            .with_context(|| format!("{}: section {name} is damaged; train it again", self.path.display()))
+        unpack_strings(self.bytes(name)?).with_context(|| {
+            message!(
+                "{}：{name} 一节已损坏；请重新训练",
+                "{}: section {name} is damaged; train it again",
+                self.path.display()
+            )
+        })
     }
 
     /// Reads every section, which checks it against its key.

@@ -1,7 +1,10 @@
 //! The goal of an estimator: one class a row, a set of labels a row, or a value a row.
 
-use anyhow::{Result, bail, ensure};
+use anyhow::Result;
 use serde::Serialize;
+
+use inkstone_base::language::Word;
+use inkstone_base::{bail, ensure};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum Goal {
@@ -94,35 +97,47 @@ impl Goal {
 
     /// Fails when a class has fewer rows than it needs to `purpose`, naming it. Labels may be rare: one that no row has
     /// is simply never called.
-    pub(crate) fn check_members(&self, least: usize, purpose: &str) -> Result<()> {
+    pub(crate) fn check_members(&self, least: usize, purpose: Word) -> Result<()> {
         let Goal::Classes { names, .. } = self else { return Ok(()) };
         if let Some((name, n)) = names.iter().zip(self.sizes()).find(|(_, n)| *n < least) {
-            let rows = if n == 1 { "row" } else { "rows" };
-            bail!("class {name:?} has {n} {rows}, and needs {least} to {purpose}");
+            let rows = Word("行", if n == 1 { "row" } else { "rows" });
+            bail!(
+                "类别 {name:?} 有 {n} {rows}，{purpose}需要 {least}",
+                "class {name:?} has {n} {rows}, and needs {least} to {purpose}"
+            );
         }
         Ok(())
     }
 
     /// Fails when nothing can be learned: no rows, one class, values that are no numbers.
     pub fn check(&self) -> Result<()> {
-        ensure!(self.rows() > 0, "there are no rows to learn from");
+        ensure!(self.rows() > 0, "没有可学习的行", "there are no rows to learn from");
         match self {
             Goal::Classes { names, .. } => {
                 ensure!(
                     names.len() > 1,
+                    "所有行同属一类（{:?}）：分类器需要两类以上",
                     "all rows are of one class ({:?}): a classifier needs two or more",
                     names.first().map_or("", String::as_str)
                 );
-                self.check_members(1, "learn from: leave it out")
+                self.check_members(1, Word("学习", "learn from: leave it out"))
             }
             Goal::Labels { names, labels } => {
-                ensure!(!names.is_empty(), "no row has a label");
+                ensure!(!names.is_empty(), "没有一行有标签", "no row has a label");
                 let full = self.sizes().iter().all(|&n| n == labels.len());
-                ensure!(!full, "every row has every label: there is nothing to tell apart");
+                ensure!(
+                    !full,
+                    "每一行都有全部标签：没有可区分的",
+                    "every row has every label: there is nothing to tell apart"
+                );
                 Ok(())
             }
             Goal::Values(values) => match values.iter().position(|v| !v.is_finite()) {
-                Some(i) => bail!("row {i} has the value {}: leave out rows without a finite value", values[i]),
+                Some(i) => bail!(
+                    "第 {i} 行的值为 {}：请去掉没有有限值的行",
+                    "row {i} has the value {}: leave out rows without a finite value",
+                    values[i]
+                ),
                 None => Ok(()),
             },
         }

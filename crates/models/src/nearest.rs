@@ -9,10 +9,12 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rayon::prelude::*;
 
 use super::Row;
+
+use inkstone_base::ensure;
 
 /// Queries that look at a row while it lies in the nearest cache.
 const TOGETHER: usize = 8;
@@ -56,7 +58,12 @@ impl<'r> Nearest<'r> {
     /// Makes rows of `dim` values ready. Call inside `Ctx::install`.
     pub fn new(rows: impl Into<Cow<'r, [f32]>>, dim: usize) -> Result<Nearest<'r>> {
         let rows = rows.into();
-        ensure!(dim > 0 && rows.len().is_multiple_of(dim), "{} values do not make rows of {dim}", rows.len());
+        ensure!(
+            dim > 0 && rows.len().is_multiple_of(dim),
+            "{} 个值不能组成 {dim} 维的行",
+            "{} values do not make rows of {dim}",
+            rows.len()
+        );
         let scales = rows.par_chunks(dim).with_min_len(TASK).map(scale).collect();
         Ok(Nearest { rows, dim, scales })
     }

@@ -9,13 +9,14 @@
 use std::io::{Seek, Write};
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use memmap2::Mmap;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
 use super::sparse::Csr;
 use inkstone_base::disk::{Pending, Scratch};
+use inkstone_base::{ensure, message};
 
 /// Bytes of every header that [`npy_header`] makes.
 const NPY_HEADER: usize = 128;
@@ -48,7 +49,11 @@ pub struct NpzWriter {
 impl NpzWriter {
     /// A matrix of `cols` columns, without rows.
     pub fn create(path: &Path, cols: usize) -> Result<NpzWriter> {
-        ensure!(i32::try_from(cols).is_ok(), "{cols} columns are more than an npz of int32 columns can have");
+        ensure!(
+            i32::try_from(cols).is_ok(),
+            "{cols} 列超过 int32 列号的 npz 所能有",
+            "{cols} columns are more than an npz of int32 columns can have"
+        );
         Ok(NpzWriter {
             pending: Pending::create(path)?,
             cols,
@@ -60,7 +65,13 @@ impl NpzWriter {
     }
 
     pub fn push<'a>(&mut self, rows: &Csr, ids: impl IntoIterator<Item = &'a str>) -> Result<()> {
-        ensure!(rows.cols() <= self.cols, "a row has {} columns, the matrix {}", rows.cols(), self.cols);
+        ensure!(
+            rows.cols() <= self.cols,
+            "行有 {} 列，矩阵有 {} 列",
+            "a row has {} columns, the matrix {}",
+            rows.cols(),
+            self.cols
+        );
         let before = self.indptr.last().copied().unwrap_or(0);
         self.indptr.extend(rows.indptr()[1..].iter().map(|&end| before + end as i64));
         self.indices.write(bytemuck::cast_slice(rows.indices()))?;
@@ -99,7 +110,7 @@ impl NpzWriter {
             archive.zip.finish()?;
             Ok(())
         };
-        write().with_context(|| format!("cannot write {}", path.display()))?;
+        write().with_context(|| message!("无法写入 {}", "cannot write {}", path.display()))?;
         pending.finish()
     }
 }

@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 use super::design::{DenseRows, DenseView, Design, FoldFeatures, Scaling, without_columns};
 use super::sparse::Csr;
 use super::validation::Split;
 use super::vectorize::{FoldCounts, Weighting, choose_terms, weigh_rows};
+
+use inkstone_base::ensure;
+use inkstone_base::language::Word;
 
 /// Inputs with one row a sample each. A fold takes everything that is fitted from the rows that train: the terms of `counts` and their
 /// weights, and the means and deviations of `dense`, in which a missing value (NaN) counts as the mean.
@@ -76,20 +79,25 @@ impl<'a> StackedRows<'a> {
     }
 
     /// The number of rows of each input.
-    fn row_counts(&self) -> impl Iterator<Item = (&'static str, usize)> {
-        let counts = self.counts.iter().map(|counts| ("the token counts", counts.counts.rows()));
-        let sparse = self.sparse.iter().map(|block| ("a sparse block", block.rows()));
-        counts.chain(sparse).chain(self.dense.iter().map(|dense| ("the dense rows", dense.rows())))
+    fn row_counts(&self) -> impl Iterator<Item = (Word, usize)> {
+        let counts = self.counts.iter().map(|counts| (Word("词频", "the token counts"), counts.counts.rows()));
+        let sparse = self.sparse.iter().map(|block| (Word("稀疏块", "a sparse block"), block.rows()));
+        counts.chain(sparse).chain(self.dense.iter().map(|dense| (Word("稠密行", "the dense rows"), dense.rows())))
     }
 
     /// Fails unless each input has this number of rows.
     pub(crate) fn check(&self, samples: usize) -> Result<()> {
         ensure!(
             self.row_counts().next().is_some(),
+            "没有可学习的输入：既没有词项，也没有其他列",
             "there are no inputs to learn from: neither terms nor other columns"
         );
         for (input, rows) in self.row_counts() {
-            ensure!(rows == samples, "{samples} samples, but {rows} rows of {input}: one row a sample is needed");
+            ensure!(
+                rows == samples,
+                "{samples} 个样本，而 {input} 有 {rows} 行：每个样本须有一行",
+                "{samples} samples, but {rows} rows of {input}: one row a sample is needed"
+            );
         }
         Ok(())
     }

@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, Error, ErrorKind, Value, context};
 use serde::Deserialize;
 use serde_json::Value as Json;
+
+use inkstone_base::{bail, error, message};
 
 /// Steps of a template at the most, as a file of a model could ask for any number.
 const FUEL: u64 = 1_000_000;
@@ -50,14 +52,15 @@ impl ChatTemplate {
     pub(crate) fn read(folder: &Path, system: Option<String>) -> Result<ChatTemplate> {
         let (alone, file) = (folder.join(ALONE), folder.join(SETTINGS));
         let settings: ChatSettings = match std::fs::read(&file) {
-            Ok(text) => serde_json::from_slice(&text)
-                .with_context(|| format!("{} is not the JSON of a tokenizer's settings", file.display()))?,
+            Ok(text) => serde_json::from_slice(&text).with_context(|| {
+                message!("{} 不是分词器设置的 JSON", "{} is not the JSON of a tokenizer's settings", file.display())
+            })?,
             Err(_) => ChatSettings::default(),
         };
         let (source, file) = match settings.chat_template {
             _ if alone.is_file() => {
-                let text =
-                    std::fs::read_to_string(&alone).with_context(|| format!("cannot read {}", alone.display()))?;
+                let text = std::fs::read_to_string(&alone)
+                    .with_context(|| message!("无法读取 {}", "cannot read {}", alone.display()))?;
                 (Some(text), alone)
             }
             Some(ChatTemplates::One(source)) => (Some(source), file),
@@ -68,8 +71,8 @@ impl ChatTemplate {
         };
         let Some(source) = source else {
             bail!(
-                "the folder {} has no template of a chat (chat_template in {SETTINGS}, or {ALONE}), so the model was not made for one: \
-                 leave --chat out, and write the prompt with --prompt-file",
+                "文件夹 {} 没有对话模板（{SETTINGS} 中的 chat_template，或 {ALONE}），该模型不是为对话而做：请去掉 --chat，并用 --prompt-file 写提示词",
+                "the folder {} has no template of a chat (chat_template in {SETTINGS}, or {ALONE}), so the model was not made for one: leave --chat out, and write the prompt with --prompt-file",
                 folder.display()
             )
         };
@@ -87,9 +90,9 @@ impl ChatTemplate {
         environment.add_function("raise_exception", |message: String| -> Result<Value, Error> {
             Err(Error::new(ErrorKind::InvalidOperation, message))
         });
-        environment
-            .add_template_owned("chat", source)
-            .map_err(|error| anyhow!("the template of {} cannot be used: {error:#}", file.display()))?;
+        environment.add_template_owned("chat", source).map_err(|error| {
+            error!("{} 的模板无法使用：{error:#}", "the template of {} cannot be used: {error:#}", file.display())
+        })?;
         Ok(ChatTemplate { environment, system, marks, file })
     }
 
@@ -100,7 +103,13 @@ impl ChatTemplate {
         let messages: Vec<Value> = system.chain([message("user", user)]).collect();
         let [bos_token, eos_token] = &self.marks;
         let fields = context! { messages, bos_token, eos_token, add_generation_prompt => true };
-        let failed = |error: Error| anyhow!("the template of {} cannot be filled: {error:#}", self.file.display());
+        let failed = |error: Error| {
+            error!(
+                "{} 的模板无法填写：{error:#}",
+                "the template of {} cannot be filled: {error:#}",
+                self.file.display()
+            )
+        };
         self.environment.get_template("chat").and_then(|template| template.render(fields)).map_err(failed)
     }
 }

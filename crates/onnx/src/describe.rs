@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use walkdir::WalkDir;
 
 use super::architecture;
@@ -20,7 +20,9 @@ use super::published::Published;
 use super::session::Port;
 use super::settled::{Settled, VectorRules};
 use inkstone_base::disk;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Message;
 use inkstone_text::subword::Subword;
 
 /// Folders of models are looked into so far.
@@ -72,9 +74,9 @@ pub struct Description {
     pub limit: Option<usize>,
     pub labels: Vec<String>,
     /// How the folder says that vectors are made, or the reason why that cannot be read; empty where it says nothing.
-    pub published: Result<Vec<Settled>, String>,
+    pub published: Result<Vec<Settled>, Message>,
     /// Tokenizer, or the reason why there is none; none for models of characters.
-    pub vocabulary: Option<Result<Vocabulary, String>>,
+    pub vocabulary: Option<Result<Vocabulary, Message>>,
 }
 
 impl Description {
@@ -106,7 +108,7 @@ pub struct Listed {
     /// Features that use it, and how; paths are from the working folder, not from the configuration's.
     pub uses: Vec<(String, OnnxParams)>,
     /// Description, or the error in words.
-    pub found: Result<Description, String>,
+    pub found: Result<Description, Message>,
 }
 
 impl Listed {
@@ -137,7 +139,8 @@ pub fn models(base: &Path, features: &[(String, OnnxParams)], ctx: &Ctx) -> Resu
         match listed.iter_mut().find(|listed| same(&listed.file, &file)) {
             Some(listed) => listed.uses.push((name.clone(), params)),
             None => {
-                let found = found.and_then(|files| describe(&files, &mut known)).map_err(|error| format!("{error:#}"));
+                let found =
+                    found.and_then(|files| describe(&files, &mut known)).map_err(|error| Message::of_error(&error));
                 let uses = vec![(name.clone(), params)];
                 listed.push(Listed { shown: shown(&file), file, uses, found });
             }
@@ -150,7 +153,7 @@ pub fn models(base: &Path, features: &[(String, OnnxParams)], ctx: &Ctx) -> Resu
         }
         let params = OnnxParams { model: file.clone(), ..OnnxParams::default() };
         let files = Files::new(&params, Path::new(""), &ENCODERS);
-        let found = files.and_then(|files| describe(&files, &mut known)).map_err(|error| format!("{error:#}"));
+        let found = files.and_then(|files| describe(&files, &mut known)).map_err(|error| Message::of_error(&error));
         listed.push(Listed { shown: shown(&file), file, uses: Vec::new(), found });
     }
     Ok(listed)
@@ -180,7 +183,7 @@ fn is_weights_alone(path: &Path) -> bool {
         && Config::read(folder).is_ok_and(|config| !config.model_type.is_empty())
 }
 
-type Known = BTreeMap<(PathBuf, bool), Result<Vocabulary, String>>;
+type Known = BTreeMap<(PathBuf, bool), Result<Vocabulary, Message>>;
 
 /// Describes a model by its file and the files beside it; tokenizers are read once.
 fn describe(files: &Files, known: &mut Known) -> Result<Description> {
@@ -195,7 +198,7 @@ fn describe(files: &Files, known: &mut Known) -> Result<Description> {
     let of_characters = inputs.iter().any(|port| port.is_integer() && port.rank() == 3);
     let of_words = config.model_type == "elmo";
     let vocabulary = (!of_characters).then(|| {
-        let read = || vocabulary(&files.tokenizer, of_words).map_err(|error| format!("{error:#}"));
+        let read = || vocabulary(&files.tokenizer, of_words).map_err(|error| Message::of_error(&error));
         known.entry((files.tokenizer.clone(), of_words)).or_insert_with(read).clone()
     });
     let read = vocabulary.as_ref().and_then(|known| known.as_ref().ok());
@@ -211,7 +214,7 @@ fn describe(files: &Files, known: &mut Known) -> Result<Description> {
     let own = finished_vector(&outputs, None);
     let published = Published::read(&files.folder)
         .and_then(|published| VectorRules::new(&OnnxParams::default(), published, own))
-        .map_err(|error| format!("{error:#}"));
+        .map_err(|error| Message::of_error(&error));
     let stated = published.as_ref().map_or(0, |rules| rules.max_tokens);
     let limit = limit.into_iter().chain((stated > 0).then_some(stated)).min();
     let published = published.map(|rules| rules.settled);
@@ -224,7 +227,7 @@ fn vocabulary(tokenizer: &Path, of_words: bool) -> Result<Vocabulary> {
         true => Subword::words(tokenizer)?,
         false => Subword::open(tokenizer)?,
     };
-    ensure!(subword.size() > 0, "the tokenizer {} knows no token", tokenizer.display());
+    ensure!(subword.size() > 0, "分词器 {} 不认识任何词元", "the tokenizer {} knows no token", tokenizer.display());
     let mask = subword.mask_id().and_then(|mask| subword.token(mask));
     Ok(Vocabulary { size: subword.size(), mask, pad: subword.pad_id() })
 }

@@ -1,6 +1,6 @@
 //! The vector of a window: which vectors of tokens are read, how they become one, and the layers behind that.
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use rayon::prelude::*;
 
 use super::family::Config;
@@ -12,6 +12,8 @@ use super::settled::VectorRules;
 use super::task::BatchOutputs;
 use super::windows::places;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
+use inkstone_base::{bail, ensure, message};
 
 /// Values of a batch from which on its vectors are pooled by all threads.
 const MANY_VALUES: usize = 1 << 22;
@@ -43,22 +45,30 @@ impl Embedding {
         let pooler = own_vector(outputs).filter(|_| needs_pooler);
         ensure!(
             !needs_pooler || pooler.is_some(),
-            no_output(session, "pooler_output, which pooling = \"pooler\" asks for")
+            no_output(
+                session,
+                Word("pooling = \"pooler\" 所需的 pooler_output", "pooler_output, which pooling = \"pooler\" asks for",)
+            )
         );
         let size =
             |name: &str| outputs.iter().find(|port| port.name == name).and_then(|port| port.shape.last().copied());
         let dim_of = |name: &str| {
             let size = size(name).and_then(|size| usize::try_from(size).ok()).or(config.hidden());
             size.with_context(|| {
-                format!("{} does not say how long the vectors of its output {name} are", session.path().display())
+                message!(
+                    "{} 没有说明输出 {name} 的向量有多少维",
+                    "{} does not say how long the vectors of its output {name} are",
+                    session.path().display()
+                )
             })
         };
         let own = pooler.map(|port| dim_of(&port.name)).transpose()?;
         // Layers ask for the vectors of tokens, even beside a pooler that reads none.
         let needs_tokens = *layers != Layers::Last || rules.pooling.0.iter().any(|pool| *pool != Pool::Pooler);
         let (hidden, weights, vector) = if needs_tokens {
-            let hidden =
-                Hidden::new(outputs).with_context(|| no_output(session, "vectors of tokens (last_hidden_state)"))?;
+            let hidden = Hidden::new(outputs).with_context(|| {
+                no_output(session, Word("词元的向量（last_hidden_state）", "vectors of tokens (last_hidden_state)"))
+            })?;
             let weights = layers.weights(hidden.layers())?;
             // Most graphs give the last layer under a name of its own, whatever other layers they give.
             let only_last = weights.len() == 1 && weights[0] == [(hidden.layers() - 1, 1.0)];
@@ -79,6 +89,7 @@ impl Embedding {
             rules.pooled_size.filter(|&stated| hidden.is_some() && *layers == Layers::Last && stated != vector)
         {
             bail!(
+                "1_Pooling/config.json 用于 {stated} 维向量，而 {} 给出 {vector} 维：它们不属于同一模型",
                 "1_Pooling/config.json is for vectors of {stated} values, and {} gives vectors of {vector}: they are not of one model",
                 session.path().display()
             );
@@ -87,11 +98,16 @@ impl Embedding {
         let mut dim: usize = rules.pooling.0.iter().map(one).sum();
         for (path, layer) in &rules.layers {
             dim = layer.size(dim).with_context(|| {
-                format!("the layer {path} of modules.json does not fit {}", session.path().display())
+                message!(
+                    "modules.json 中的层 {path} 与 {} 不符",
+                    "the layer {path} of modules.json does not fit {}",
+                    session.path().display()
+                )
             })?;
         }
         ensure!(
             rules.dim <= dim,
+            "dim = {} 大于 {} 的向量的 {dim} 维",
             "dim = {} is more than the {dim} values that the vectors of {} have",
             rules.dim,
             session.path().display()
@@ -122,7 +138,11 @@ impl Embedding {
         let named = |name: &str| names.iter().position(|other| *other == name).map(|i| &given[i]);
         let pooler = self.pooler.as_deref().and_then(named);
         let hidden = given.iter().find(|given| given.shape.len() >= 3).and_then(|given| given.shape.last().copied());
-        let hidden = if self.hidden.is_none() { 0 } else { hidden.context("the vectors of tokens have no length")? };
+        let hidden = if self.hidden.is_none() {
+            0
+        } else {
+            hidden.context(message!("词元的向量没有长度", "the vectors of tokens have no length"))?
+        };
         let size = width * hidden;
         let vector = |(i, &number): (usize, &usize)| -> Result<Vec<f32>> {
             let layer = |layer: usize| -> Result<&[f32]> {
@@ -132,9 +152,13 @@ impl Embedding {
                     Some(Hidden::Stacked(name, layers)) => (named(name), i * layers + layer),
                     Some(Hidden::Last(name)) => (named(name), i),
                 };
-                let given = given.context("an output that was asked for is missing")?;
+                let given = given.context(message!("缺少所要的输出", "an output that was asked for is missing"))?;
                 given.values.get(at * size..(at + 1) * size).with_context(|| {
-                    format!("vectors of tokens have the shape {:?}, not [batch, {width}, {hidden}]", given.shape)
+                    message!(
+                        "词元向量的形状为 {:?}，而不是 [batch, {width}, {hidden}]",
+                        "vectors of tokens have the shape {:?}, not [batch, {width}, {hidden}]",
+                        given.shape
+                    )
                 })
             };
             let places = places(&windows.windows[number], width, family.left, family.cls_last);

@@ -7,7 +7,7 @@ mod weights;
 use std::ops::Range;
 use std::sync::mpsc::sync_channel;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 pub use weights::{TokenWeights, largest_weights};
 
@@ -28,6 +28,8 @@ use super::windows::{
 };
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
+use inkstone_base::{ensure, message};
 use inkstone_text::Truncation;
 use inkstone_text::subword::Subword;
 
@@ -74,6 +76,7 @@ impl Encoder {
         let mut model = Model::open(&files, words, opening)?;
         ensure!(
             !model.decodes(),
+            "{shown} 是解码器，用于写作（`inkstone generate`），不给出特征",
             "{shown} is a decoder, which writes text (`inkstone generate`) and gives no features"
         );
         let mut rules = settle(params, published, &files, &mut model)?;
@@ -84,7 +87,12 @@ impl Encoder {
         let task = Task::new(&model.session, params, rules, &model.config, &model.family, vocabulary)?;
         let memories = memories(model.session.outputs());
         let remembers = model.roles.iter().filter(|role| matches!(role, Role::Memory(_))).count();
-        ensure!(remembers == memories.len(), "{shown} takes {remembers} memories and gives {}", memories.len());
+        ensure!(
+            remembers == memories.len(),
+            "{shown} 输入 {remembers} 个记忆，输出 {} 个",
+            "{shown} takes {remembers} memories and gives {}",
+            memories.len()
+        );
         let (rows, width) = (model.fixed(0), model.fixed(1));
         let asked = if max_tokens == 0 { usize::MAX } else { max_tokens };
         let limit = asked.min(model.family.limit.unwrap_or(usize::MAX)).min(width.unwrap_or(usize::MAX));
@@ -98,6 +106,7 @@ impl Encoder {
         };
         ensure!(
             stride == 0 || limit < usize::MAX,
+            "onnx.stride 须与 onnx.max_tokens 同用，因为模型 {shown} 没有自己的上限",
             "onnx.stride needs onnx.max_tokens, as the model {shown} has no limit of its own"
         );
         let budget = match rows {
@@ -108,6 +117,7 @@ impl Encoder {
                 let fits = width.is_some() || rows == 1;
                 ensure!(
                     fits,
+                    "{shown} 每次只能读 {rows} 段文本：请以动态批次轴导出",
                     "{shown} takes {rows} texts at once and no other number: export it with a dynamic batch axis"
                 );
                 width.map_or(1, |width| rows * width)
@@ -130,7 +140,11 @@ impl Encoder {
             _ => key,
         };
         let prompt = if prompt.is_empty() { None } else { Some(model.tokenizer.prompt(&prompt, skips_prompt)?) };
-        ensure!(prompt.is_none() || !bare, "{shown} reads a text in segments, and a prompt stands before a text once");
+        ensure!(
+            prompt.is_none() || !bare,
+            "{shown} 分段阅读文本，而提示词只在文本之前出现一次",
+            "{shown} reads a text in segments, and a prompt stands before a text once"
+        );
         let cuts_left = is_published && model.tokenizer.subword().is_some_and(Subword::cuts_left);
         let truncation = match truncation {
             Truncation::None if cuts_left && stride == 0 && limit < usize::MAX => Truncation::Tail(limit),
@@ -144,7 +158,11 @@ impl Encoder {
         // Where rows are filled up at the left, the question stands behind the text that it is asked about.
         let texts = texts.chain(params.question.iter().map(|text| (text, !model.family.left)));
         let pairs = texts.map(|(text, first)| model.tokenizer.pair_text(text, first)).collect::<Result<Vec<_>>>()?;
-        ensure!(pairs.is_empty() || !bare, "{shown} reads a text in segments, and no second text beside it");
+        ensure!(
+            pairs.is_empty() || !bare,
+            "{shown} 分段阅读文本，不能另有第二段文本",
+            "{shown} reads a text in segments, and no second text beside it"
+        );
         if !pairs.is_empty() {
             check_room(&pairs, limit, &model.tokenizer)?;
         }
@@ -372,6 +390,7 @@ fn cut(
 ) -> Result<Windows> {
     ensure!(
         output != Output::Answer || !pairs.is_empty(),
+        "要答案却没有问题：请设置 onnx.question（--question），或给每行一个 question 字段（jsonl）",
         "an answer is asked for, and no question: set onnx.question (--question), or give each line a field question (jsonl)"
     );
     let windows = match pairs {
@@ -390,18 +409,19 @@ fn settle(params: &OnnxParams, published: Option<Published>, files: &Files, mode
     let own = own.filter(|_| params.output == Output::Embedding);
     let is_published = published.is_some();
     let folder = files.folder.display();
-    let mut rules = VectorRules::new(params, published, own).with_context(|| format!("the folder {folder}"))?;
+    let mut rules =
+        VectorRules::new(params, published, own).with_context(|| message!("文件夹 {folder}", "the folder {folder}"))?;
     // Vectors of tokens are found wherever a row is filled up; a graph that takes the last place of a row needs it filled.
     if own.is_some() && model.tokenizer.subword().is_some_and(Subword::pads_left) {
         model.family.left = true;
-        let from = Some("the tokenizer".to_owned());
+        let from = Some(Word("分词器", "the tokenizer").to_string());
         rules.settled.push(Settled { setting: "padding", value: "left".to_owned(), from, against: None });
     }
     let by_folder = is_published && params.pooling.is_none();
     ensure!(
         !(by_folder && model.family.cls_last && rules.pooling.0.contains(&Pool::Cls)),
-        "1_Pooling/config.json in {folder} asks for the first token, and the classification token of this model is the last: set the pooling \
-         (cls is the last token here)"
+        "{folder} 中的 1_Pooling/config.json 要求取首个词元，而该模型的分类词元在最后：请设置池化方式（此处 cls 即最后的词元）",
+        "1_Pooling/config.json in {folder} asks for the first token, and the classification token of this model is the last: set the pooling (cls is the last token here)"
     );
     Ok(rules)
 }

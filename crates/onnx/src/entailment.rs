@@ -1,12 +1,14 @@
 //! Zero-shot labels by a model of entailment: each label is a hypothesis beside the document, and the logit of its entailment says how well
 //! it fits (Yin et al. 2019; the zero-shot-classification pipeline of transformers).
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use super::family::Config;
 use super::heads;
 use super::params::{Activation, OnnxParams, Over};
 use super::session::Session;
+
+use inkstone_base::ensure;
 
 /// Stands in the row of a window where another hypothesis is read; a model never gives it.
 const OTHER: f32 = f32::NEG_INFINITY;
@@ -39,8 +41,8 @@ impl Entailment {
         let entailment = place(["entail", "蕴含", "蕴涵"]);
         ensure!(
             entailment.is_some() && classes.len() > 1,
-            "onnx.labels are for a model of entailment, and the classes of {} are {}: say in config.json under id2label which one it is, as \
-             {{\"0\": \"contradiction\", \"1\": \"neutral\", \"2\": \"entailment\"}}",
+            "onnx.labels 用于蕴含模型，而 {} 的类别为 {}：请在 config.json 的 id2label 中写明，如 {{\"0\": \"contradiction\", \"1\": \"neutral\", \"2\": \"entailment\"}}",
+            "onnx.labels are for a model of entailment, and the classes of {} are {}: say in config.json under id2label which one it is, as {{\"0\": \"contradiction\", \"1\": \"neutral\", \"2\": \"entailment\"}}",
             session.path().display(),
             classes.join(", ")
         );

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde::Deserialize;
 
 use inkstone_base::limits;
+use inkstone_base::{ensure, message};
 
 /// Places of a model whose files do not say how many it has: as many as BERT's.
 const PLACES: usize = 512;
@@ -73,7 +74,9 @@ impl Config {
             return Ok(Config::default());
         }
         let text = limits::settings_file(&path)?;
-        serde_json::from_slice(&text).with_context(|| format!("{} is not the config.json of an export", path.display()))
+        serde_json::from_slice(&text).with_context(|| {
+            message!("{} 不是导出模型的 config.json", "{} is not the config.json of an export", path.display())
+        })
     }
 
     /// The class of the model, as `BertForNextSentencePrediction`; empty where the file does not say it.
@@ -89,7 +92,11 @@ impl Config {
     /// Names of so many labels in order, or of as many as the file knows.
     pub(crate) fn labels(&self, count: Option<usize>) -> Result<Vec<String>> {
         let count = count.unwrap_or(self.id2label.len());
-        ensure!(count <= MOST_LABELS, "the graph gives {count} classes, and {MOST_LABELS} are the most");
+        ensure!(
+            count <= MOST_LABELS,
+            "图给出 {count} 个类别，最多为 {MOST_LABELS} 个",
+            "the graph gives {count} classes, and {MOST_LABELS} are the most"
+        );
         let name = |label: usize| self.id2label.get(&label).cloned().unwrap_or_else(|| format!("label_{label}"));
         Ok((0..count).map(name).collect())
     }

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::Result;
 
 use super::architecture::{self, Wanted};
 use super::header::Header;
@@ -16,6 +16,7 @@ use super::params::OnnxParams;
 use super::published;
 use inkstone_base::data::Key;
 use inkstone_base::disk;
+use inkstone_base::{bail, ensure};
 
 /// The folder of graphs within a published folder.
 const GRAPHS: &str = "onnx";
@@ -53,7 +54,11 @@ impl Files {
             },
             false => {
                 let shown = model.display();
-                ensure!(model.exists(), "there is no model {shown}: name the folder of an export, or its file .onnx");
+                ensure!(
+                    model.exists(),
+                    "没有模型 {shown}：请指定导出模型的文件夹，或其 .onnx 文件",
+                    "there is no model {shown}: name the folder of an export, or its file .onnx"
+                );
                 model.clone()
             }
         };
@@ -127,12 +132,17 @@ impl Files {
         let (shown, names) = (folder.display(), names.join(" or "));
         if seen.is_empty() {
             bail!(
+                "文件夹 {shown} 没有 {names}，其中的 {GRAPHS} 文件夹也没有，且没有 model.safetensors",
                 "the folder {shown} holds no {names}, nor does a folder {GRAPHS} in it, and there is no model.safetensors"
             );
         }
         seen.truncate(NAMED);
         let seen: Vec<String> = seen.iter().map(|file| file.display().to_string()).collect();
-        bail!("the folder {shown} holds no {names}; name the file to be read, one of {}", seen.join(", "))
+        bail!(
+            "文件夹 {shown} 没有 {names}；请指定要读的文件，可选 {}",
+            "the folder {shown} holds no {names}; name the file to be read, one of {}",
+            seen.join(", ")
+        )
     }
 }
 

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
@@ -25,6 +25,8 @@ use super::windows::{Tokenizer, WindowRules, Windows, WordCutter};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
+use inkstone_base::{ensure, message};
 use inkstone_text::Truncation;
 use inkstone_text::subword::Subword;
 
@@ -85,7 +87,9 @@ impl Generator {
         let files = writing_files(params, opening.base)?;
         let model = Model::open(&files, &|| Ok(WordCutter::Spaces), opening)?;
         let tokenizer = model.tokenizer.clone();
-        let subword = tokenizer.subword().context("a model of characters writes no text")?;
+        let subword = tokenizer
+            .subword()
+            .context(message!("以字为单位的模型不能写作", "a model of characters writes no text"))?;
         let mut search = search;
         let config = &model.config;
         if search.eos.is_empty() {
@@ -102,7 +106,9 @@ impl Generator {
             (None, StepGraph { session: model.session, roles: model.roles }, later)
         } else {
             let states = Hidden::last(model.session.outputs());
-            let states = states.with_context(|| no_output(&model.session, "vectors of tokens for the decoder"))?;
+            let states = states.with_context(|| {
+                no_output(&model.session, Word("供解码器使用的词元向量", "vectors of tokens for the decoder"))
+            })?;
             let (first, later) = match architecture::has_decoder(&files.model)? {
                 true => {
                     let later = open_graph(&files.model, Wanted::LaterStep, opening)?;
@@ -114,9 +120,14 @@ impl Generator {
         };
         let begin = encoder.as_ref().and(start);
         let fills_masks = first.roles.contains(&Role::PairMask);
-        let mask = if fills_masks { Some(subword.mask_id().context("the tokenizer has no mask token")?) } else { None };
+        let mask = if fills_masks {
+            Some(subword.mask_id().context(message!("分词器没有掩码词元", "the tokenizer has no mask token"))?)
+        } else {
+            None
+        };
         ensure!(
             encoder.is_none() || begin.is_some(),
+            "{} 旁的 config.json 没有说明解码器以什么开始（decoder_start_token_id）",
             "config.json beside {} does not say what a decoder begins with (decoder_start_token_id)",
             files.model.display()
         );
@@ -168,7 +179,12 @@ impl Generator {
         // A model that continues a text needs positions for the tokens that it writes.
         let beside = new + usize::from(self.steps.fills_masks());
         let room = if self.encoder.is_some() { self.places } else { self.places.saturating_sub(beside) };
-        ensure!(room > 0, "{new} new tokens leave no place for the text: the model has {}", self.places);
+        ensure!(
+            room > 0,
+            "{new} 个新词元使文本没有位置：模型有 {} 个位置",
+            "{new} new tokens leave no place for the text: the model has {}",
+            self.places
+        );
         self.params.max_new_tokens = new;
         self.rules.limit = room.min(self.asked);
         Ok(())
@@ -190,10 +206,14 @@ impl Generator {
         let place = &self.tokenizer_place;
         let file = if place.is_dir() { place.join("tokenizer.json") } else { place.clone() };
         let text = std::fs::read(&file).with_context(|| {
-            format!("a JSON schema needs the tokens of a tokenizer.json; cannot read {}", file.display())
+            message!(
+                "JSON schema 需要 tokenizer.json 的词元；无法读取 {}",
+                "a JSON schema needs the tokens of a tokenizer.json; cannot read {}",
+                file.display()
+            )
         })?;
-        let tokenizer =
-            serde_json::from_slice(&text).with_context(|| format!("{} is no tokenizer.json", file.display()))?;
+        let tokenizer = serde_json::from_slice(&text)
+            .with_context(|| message!("{} 不是 tokenizer.json", "{} is no tokenizer.json", file.display()))?;
         self.schema = Some(Arc::new(JsonSchema::new(schema, &tokenizer, &self.params.eos)?));
         Ok(())
     }
@@ -207,6 +227,7 @@ impl Generator {
     pub fn chat(&mut self, system: Option<String>) -> Result<()> {
         ensure!(
             self.encoder.is_none(),
+            "对话用于从左到右阅读的模型，而这个有编码器：请去掉 --chat",
             "a chat is for models that read from left to right, and this one has an encoder: leave --chat out"
         );
         let place = &self.tokenizer_place;
@@ -226,7 +247,12 @@ impl Generator {
         let filled = template.fill(fields, |text, beside| {
             let beside = subword.encode(&chat(beside)?)?.ids.len() + self.rules.specials(&self.tokenizer);
             let room = self.rules.limit.saturating_sub(beside);
-            ensure!(room > 0, "the prompt has {beside} tokens, and {} are read", self.rules.limit);
+            ensure!(
+                room > 0,
+                "提示词有 {beside} 个词元，而可读 {} 个",
+                "the prompt has {beside} tokens, and {} are read",
+                self.rules.limit
+            );
             let places = subword.encode(text)?.offsets;
             let mut room = room;
             let mut kept = String::new();
@@ -264,7 +290,7 @@ impl Generator {
     }
 
     fn subword(&self) -> Result<&Subword> {
-        self.tokenizer.subword().context("a model of characters writes no text")
+        self.tokenizer.subword().context(message!("以字为单位的模型不能写作", "a model of characters writes no text"))
     }
 
     /// The tokens of some texts, without special ones.
@@ -272,7 +298,11 @@ impl Generator {
         let subword = self.subword()?;
         let one = |text: &String| {
             let numbers = subword.encode(text)?.ids;
-            ensure!(!numbers.is_empty(), "{text:?} has no token of the model, so it cannot be chosen");
+            ensure!(
+                !numbers.is_empty(),
+                "{text:?} 没有模型认识的词元，不能选择",
+                "{text:?} has no token of the model, so it cannot be chosen"
+            );
             Ok(numbers)
         };
         texts.iter().map(one).collect()
@@ -320,7 +350,7 @@ impl Generator {
     /// How likely the model finds each label behind each text; none for an empty text.
     pub fn label(&mut self, texts: &[&str], labels: &[String], ctx: &Ctx) -> Result<Vec<Option<Vec<Likelihood>>>> {
         let numbers = self.numbers(labels)?;
-        ensure!(!numbers.is_empty(), "there is no label to choose from");
+        ensure!(!numbers.is_empty(), "没有可选的标签", "there is no label to choose from");
         self.make_room(numbers.iter().map(Vec::len).max().unwrap_or(1))?;
         self.in_batches(texts, Some(labels.len()), ctx, |steps, prompts, _| likelihoods(steps, prompts, &numbers))
     }
@@ -424,6 +454,7 @@ fn decoder_in(folder: &Path, opening: &Opening<'_>) -> Result<(StepGraph, Option
     let first = open_graph(&file, Wanted::Writing, opening)?;
     ensure!(
         first.roles.contains(&Role::EncoderStates),
+        "{} 不接受 encoder_hidden_states：它不是解码器",
         "{} takes no encoder_hidden_states: it is no decoder",
         file.display()
     );

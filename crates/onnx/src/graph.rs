@@ -2,9 +2,12 @@
 
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use super::session::{Element, Port, unknown_input};
+
+use inkstone_base::ensure;
+use inkstone_base::language::Word;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
@@ -36,8 +39,10 @@ pub(crate) enum Role {
     EncoderMask,
 }
 
-const KNOWN: &str = "input_ids, attention_mask, token_type_ids, task_type_ids, position_ids, mems.N, and for decoders encoder_hidden_states \
-                     and encoder_attention_mask";
+const KNOWN: Word = Word(
+    "input_ids、attention_mask、token_type_ids、task_type_ids、position_ids、mems.N，解码器另有 encoder_hidden_states 与 encoder_attention_mask",
+    "input_ids, attention_mask, token_type_ids, task_type_ids, position_ids, mems.N, and for decoders encoder_hidden_states and encoder_attention_mask",
+);
 
 /// The role of each input of a graph, in its order.
 pub(crate) fn roles(path: &Path, inputs: &[Port]) -> Result<Vec<Role>> {
@@ -74,12 +79,23 @@ pub(crate) fn roles(path: &Path, inputs: &[Port]) -> Result<Vec<Role>> {
             Role::Memory(_) | Role::EncoderStates | Role::Past => port.is_float(),
             Role::Mask | Role::PairMask | Role::EncoderMask | Role::UsePast => port.element != Element::Other,
         };
-        ensure!(fits, "{} takes an input {port}, whose type does not fit what its name says it is", path.display());
+        ensure!(
+            fits,
+            "{} 的输入 {port} 类型与名称所示不符",
+            "{} takes an input {port}, whose type does not fit what its name says it is",
+            path.display()
+        );
         roles.push(role);
     }
     let reads = roles.iter().any(|role| matches!(role, Role::Ids | Role::Characters));
     let given: Vec<String> = inputs.iter().map(Port::to_string).collect();
-    ensure!(reads, "{} takes no numbers of tokens (input_ids); it takes {}", path.display(), given.join(", "));
+    ensure!(
+        reads,
+        "{} 不接受词元编号（input_ids）；它接受 {}",
+        "{} takes no numbers of tokens (input_ids); it takes {}",
+        path.display(),
+        given.join(", ")
+    );
     Ok(roles)
 }
 

@@ -8,10 +8,12 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read, Seek};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 
 use super::architecture::{self, Wanted};
 use super::session::{Element, Port};
+
+use inkstone_base::{bail, ensure, message};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Size {
@@ -84,8 +86,8 @@ impl Header {
             let header = Header::parse(path, Box::new(Cursor::new(graph.bytes)), end)?;
             return Ok(Header { beside: graph.files, ..header });
         }
-        let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
-        let end = file.metadata().with_context(|| format!("cannot look at {}", path.display()))?.len();
+        let file = File::open(path).with_context(|| message!("无法打开 {}", "cannot open {}", path.display()))?;
+        let end = file.metadata().with_context(|| message!("无法查看 {}", "cannot look at {}", path.display()))?.len();
         Header::parse(path, Box::new(file), end)
     }
 
@@ -93,10 +95,15 @@ impl Header {
         let mut header = Header::default();
         let mut skim = Skim::new(file);
         header.model(&mut skim, end).with_context(|| {
-            format!("{} is not an ONNX model, or a damaged one: export the model again", path.display())
+            message!(
+                "{} 不是 ONNX 模型，或已损坏：请重新导出模型",
+                "{} is not an ONNX model, or a damaged one: export the model again",
+                path.display()
+            )
         })?;
         ensure!(
             !header.outputs.is_empty(),
+            "{} 不是 ONNX 模型：其中没有给出任何输出的图",
             "{} is not an ONNX model: it holds no graph that gives anything",
             path.display()
         );
@@ -160,7 +167,11 @@ impl Header {
                     let sum = self.weights.entry(element).or_default();
                     *sum = sum.saturating_add(count);
                     weights.insert(name);
-                    ensure!(weights.len() <= MOST_WEIGHTS, "it has more than {MOST_WEIGHTS} weights");
+                    ensure!(
+                        weights.len() <= MOST_WEIGHTS,
+                        "它的权重超过 {MOST_WEIGHTS} 个",
+                        "it has more than {MOST_WEIGHTS} weights"
+                    );
                 }
                 (15, Value::Bytes(end)) => self.sparse(skim, end)?,
                 (11, Value::Bytes(end)) => self.inputs.push(port(skim, end)?),
@@ -168,7 +179,11 @@ impl Header {
                 (_, value) => skim.pass(&value)?,
             }
             let ports = self.inputs.len().max(self.outputs.len());
-            ensure!(ports <= MOST_WEIGHTS, "it has more than {MOST_WEIGHTS} inputs or outputs");
+            ensure!(
+                ports <= MOST_WEIGHTS,
+                "它的输入或输出超过 {MOST_WEIGHTS} 个",
+                "it has more than {MOST_WEIGHTS} inputs or outputs"
+            );
         }
         // Old files list their weights among the inputs.
         self.inputs.retain(|input| !weights.contains(&input.name));
@@ -177,7 +192,7 @@ impl Header {
 
     /// Notes the files of the weights that an operation holds itself, as constants or in graphs of its own: those of loops and branches.
     fn node(&mut self, skim: &mut Skim, end: u64, depth: usize) -> Result<()> {
-        ensure!(depth <= DEEPEST, "graphs in it are nested more than {DEEPEST} deep");
+        ensure!(depth <= DEEPEST, "其中的图嵌套超过 {DEEPEST} 层", "graphs in it are nested more than {DEEPEST} deep");
         while let Some((field, value)) = skim.next(end)? {
             let (5, Value::Bytes(end)) = (field, &value) else {
                 skim.pass(&value)?;
@@ -292,7 +307,11 @@ fn tensor(skim: &mut Skim, end: u64, info: &mut TensorInfo) -> Result<()> {
                         }
                     }
                     info.shape.push(size);
-                    ensure!(info.shape.len() <= MOST_AXES, "a tensor in it has more than {MOST_AXES} axes");
+                    ensure!(
+                        info.shape.len() <= MOST_AXES,
+                        "其中有张量超过 {MOST_AXES} 维",
+                        "a tensor in it has more than {MOST_AXES} axes"
+                    );
                 }
             }
             (_, value) => skim.pass(&value)?,
@@ -360,7 +379,7 @@ impl Skim {
 
     /// The next field of a message that ends at `end`.
     pub(crate) fn next(&mut self, end: u64) -> Result<Option<(u64, Value)>> {
-        ensure!(self.at <= end, "a part of it is longer than the whole");
+        ensure!(self.at <= end, "其中一部分比整体还长", "a part of it is longer than the whole");
         if self.at == end {
             return Ok(None);
         }
@@ -371,10 +390,13 @@ impl Skim {
             2 => {
                 let length = self.varint()?;
                 let inner = self.at.checked_add(length).filter(|inner| *inner <= end);
-                Value::Bytes(inner.context("a part of it is longer than the whole: it was cut off")?)
+                Value::Bytes(inner.context(message!(
+                    "其中一部分比整体还长：文件不完整",
+                    "a part of it is longer than the whole: it was cut off"
+                ))?)
             }
             5 => Value::Wide(4),
-            kind => bail!("it has a field of the unknown kind {kind}"),
+            kind => bail!("它有未知种类 {kind} 的字段", "it has a field of the unknown kind {kind}"),
         };
         Ok(Some((tag >> 3, value)))
     }
@@ -389,7 +411,8 @@ impl Skim {
     }
 
     fn go(&mut self, to: u64) -> Result<()> {
-        let step = i64::try_from(to.saturating_sub(self.at)).context("a part of it is too long")?;
+        let step = i64::try_from(to.saturating_sub(self.at))
+            .context(message!("其中一部分过长", "a part of it is too long"))?;
         self.reader.seek_relative(step)?;
         self.at = to;
         Ok(())
@@ -397,7 +420,7 @@ impl Skim {
 
     pub(crate) fn text(&mut self, end: u64) -> Result<String> {
         let length = end - self.at;
-        ensure!(length <= LONGEST, "a name in it is {length} bytes long");
+        ensure!(length <= LONGEST, "其中有名称长 {length} 字节", "a name in it is {length} bytes long");
         let mut bytes = Vec::new();
         self.reader.by_ref().take(length).read_to_end(&mut bytes)?;
         self.at = end;
@@ -415,7 +438,7 @@ impl Skim {
     pub(crate) fn varint(&mut self) -> Result<u64> {
         let mut value = 0u64;
         for shift in (0..64).step_by(7) {
-            let byte = *self.reader.fill_buf()?.first().context("it was cut off")?;
+            let byte = *self.reader.fill_buf()?.first().context(message!("文件不完整", "it was cut off"))?;
             self.reader.consume(1);
             self.at += 1;
             value |= u64::from(byte & 0x7f) << shift;
@@ -423,7 +446,7 @@ impl Skim {
                 return Ok(value);
             }
         }
-        bail!("a number in it has no end")
+        bail!("其中有数没有结尾", "a number in it has no end")
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde::Deserialize;
 use statrs::function::erf::erf;
 
 use inkstone_base::limits;
+use inkstone_base::{ensure, message};
 use inkstone_models::TensorFile;
 
 /// The weights of a module.
@@ -85,10 +86,20 @@ impl Layer {
         let file = module.join("config.json");
         let settings = || -> Result<Vec<u8>> {
             limits::settings_file(&file).with_context(|| {
-                format!("cannot read {}, which modules.json needs: fetch the whole folder", file.display())
+                message!(
+                    "无法读取 modules.json 所需的 {}：请取得整个文件夹",
+                    "cannot read {}, which modules.json needs: fetch the whole folder",
+                    file.display()
+                )
             })
         };
-        let wrong = || format!("{} is not the config.json of a module {name}", file.display());
+        let wrong = || {
+            message!(
+                "{} 不是模块 {name} 的 config.json",
+                "{} is not the config.json of a module {name}",
+                file.display()
+            )
+        };
         match name {
             "Normalize" => Ok(Layer::Unit),
             "LayerNorm" => {
@@ -103,7 +114,8 @@ impl Layer {
             _ => {
                 let settings: DenseSettings = serde_json::from_slice(&settings()?).with_context(wrong)?;
                 Ok(Layer::Dense(
-                    Dense::read(settings, &module).with_context(|| format!("the layer in {}", module.display()))?,
+                    Dense::read(settings, &module)
+                        .with_context(|| message!("{} 中的层", "the layer in {}", module.display()))?,
                 ))
             }
         }
@@ -116,7 +128,11 @@ impl Layer {
             Layer::Norm(scales, _) => scales.len(),
             Layer::Dense(dense) => dense.inputs,
         };
-        ensure!(wanted == inputs, "it takes vectors of {wanted} values, and what comes before it gives {inputs}");
+        ensure!(
+            wanted == inputs,
+            "它接受 {wanted} 维向量，而前面给出 {inputs} 维",
+            "it takes vectors of {wanted} values, and what comes before it gives {inputs}"
+        );
         Ok(if let Layer::Dense(dense) = self { dense.weights.len() / dense.inputs } else { inputs })
     }
 
@@ -147,10 +163,15 @@ impl Layer {
 impl Dense {
     fn read(settings: DenseSettings, module: &Path) -> Result<Dense> {
         let DenseSettings { in_features: inputs, out_features: outputs, .. } = settings;
-        ensure!(inputs > 0 && outputs > 0, "config.json says {inputs} values in and {outputs} out");
+        ensure!(
+            inputs > 0 && outputs > 0,
+            "config.json 说输入 {inputs} 维、输出 {outputs} 维",
+            "config.json says {inputs} values in and {outputs} out"
+        );
         for name in [&settings.module_input_name, &settings.module_output_name].into_iter().flatten() {
             ensure!(
                 name == "sentence_embedding",
+                "config.json 说它读取或给出 {name:?}；这里只读取 sentence_embedding 到 sentence_embedding 的层",
                 "config.json says that it reads or gives {name:?}; only layers from sentence_embedding to sentence_embedding are read here"
             );
         }
@@ -162,7 +183,8 @@ impl Dense {
             "GELU" => LayerActivation::Gelu,
             "SiLU" => LayerActivation::Silu,
             "Sigmoid" => LayerActivation::Sigmoid,
-            _ => anyhow::bail!(
+            _ => inkstone_base::bail!(
+                "config.json 的激活函数为 {name:?}；支持 torch.nn 的 Identity、Tanh、ReLU、GELU、SiLU 和 Sigmoid",
                 "config.json names the activation {name:?}; known are Identity, Tanh, ReLU, GELU, SiLU and Sigmoid of torch.nn"
             ),
         };
@@ -222,6 +244,7 @@ fn weights(module: &Path) -> Result<TensorFile> {
     let file = module.join(WEIGHTS);
     ensure!(
         file.is_file(),
+        "{} 没有 {WEIGHTS}{}",
         "there is no {WEIGHTS} in {}{}",
         module.display(),
         match module.join("pytorch_model.bin").is_file() {

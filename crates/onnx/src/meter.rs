@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use super::describe::Listed;
 use super::encoder::ENCODERS;
@@ -12,7 +12,9 @@ use super::masked::LOGITS;
 use super::model::{Model, Opening};
 use super::session::{Ran, no_output};
 use super::windows::{OpenWordCutter, WindowRules, Windows};
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_text::Truncation;
 
 /// Texts that run at once, round after round.
@@ -101,7 +103,11 @@ pub fn meter(
     let opened = began.elapsed();
     let ran = model.session.ran().clone();
     let shown = listed.file.display();
-    ensure!(!model.decodes(), "{shown} is a decoder, which reads nothing without its encoder: measure that");
+    ensure!(
+        !model.decodes(),
+        "{shown} 是解码器，离开编码器不读任何内容：请测编码器",
+        "{shown} is a decoder, which reads nothing without its encoder: measure that"
+    );
     let wanted = read_of(&model)?;
 
     let asked = if params.max_tokens == 0 { usize::MAX } else { params.max_tokens };
@@ -127,7 +133,7 @@ pub fn meter(
     let windows = Windows::new(&texts, &model.tokenizer, &rules, ctx)?;
     let mut order: Vec<usize> = (0..windows.windows.len()).collect();
     order.sort_by_key(|&window| (std::cmp::Reverse(windows.windows[window].len()), window));
-    ensure!(!order.is_empty(), "there is no text to measure {shown} with");
+    ensure!(!order.is_empty(), "没有可用来测 {shown} 的文本", "there is no text to measure {shown} with");
 
     let fixed = model.fixed(0);
     let sizes = fixed.map_or_else(|| SIZES.to_vec(), |rows| vec![rows.max(1)]);
@@ -178,7 +184,7 @@ fn read_of(model: &Model) -> Result<String> {
     let found =
         Hidden::last(outputs).or_else(|| named(&["logits", "output", "scores"], 2)).or_else(|| named(&LOGITS, 3));
     let any = || outputs.iter().find(|port| port.is_float()).map(|port| port.name.clone());
-    found.or_else(any).with_context(|| no_output(&model.session, "vectors or logits"))
+    found.or_else(any).with_context(|| no_output(&model.session, Word("向量或 logits", "vectors or logits")))
 }
 
 /// True if the next round, of twice the texts, may take more memory than is left: four times what the last round took beyond the one

@@ -4,9 +4,10 @@
 //! Weights and regression are learned together by Adam over all documents at once, with a penalty on the regression's weights and
 //! on how far s lies from equal weights. Vectors of layers are pooled before they are mixed, which for means is the same.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -54,8 +55,16 @@ pub struct Layered<'a> {
 /// weights that come out are for the vectors as they are.
 pub fn learn_mix(data: &Layered<'_>, params: &MixParams, ctx: &Ctx) -> Result<Mix> {
     let (layers, dim, classes, documents) = (data.layers, data.dim, data.classes, data.labels.len());
-    ensure!(documents > 1 && classes > 1, "layers are weighed by documents of at least two labels");
-    ensure!(data.values.len() == documents * layers * dim, "a document has {layers} layers of {dim} values");
+    ensure!(
+        documents > 1 && classes > 1,
+        "各层的权重须由至少两种标签的文档学得",
+        "layers are weighed by documents of at least two labels"
+    );
+    ensure!(
+        data.values.len() == documents * layers * dim,
+        "文档应有 {layers} 层 {dim} 维",
+        "a document has {layers} layers of {dim} values"
+    );
     let scales = scales(data);
     let mut learned = Learned::new(layers, dim, classes);
     let mut adam = Adam::new(learned.values.len(), params.lr);
@@ -69,6 +78,7 @@ pub fn learn_mix(data: &Layered<'_>, params: &MixParams, ctx: &Ctx) -> Result<Mi
     }
     ensure!(
         loss.is_finite(),
+        "权重的训练在学习率 {} 下发散；请用更低的（--lr）",
         "training of the weights diverged at a learning rate of {}; take a lower one (--lr)",
         params.lr
     );

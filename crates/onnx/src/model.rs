@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::Result;
 
 use super::family::{Config, Family};
 use super::files::Files;
@@ -13,6 +13,7 @@ use super::session::{Feed, Given, Outputs, Session};
 use super::windows::{OpenWordCutter, Tokenizer, Windows};
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, ensure};
 use inkstone_text::subword::Subword;
 
 /// Library, device and folder with which a model is opened.
@@ -55,6 +56,7 @@ impl Model {
         if let (Some(subword), Some(size)) = (tokenizer.subword(), config.vocab_size) {
             ensure!(
                 subword.size() <= size,
+                "分词器 {} 认识 {} 个词元，而 {} 有 {size} 个向量：它们不属于同一模型",
                 "the tokenizer {} knows {} tokens, and {} has vectors for {size}: they are not of the same model",
                 files.tokenizer.display(),
                 subword.size(),
@@ -151,7 +153,7 @@ impl Model {
                 }
                 Role::UsePast => Feed::Integers(vec![1], vec![0]),
                 Role::LastTokens => Feed::Integers(vec![1; port.rank()], vec![width as i64]),
-                Role::EncoderStates | Role::EncoderMask => bail!("a decoder cannot encode"),
+                Role::EncoderStates | Role::EncoderMask => bail!("解码器不能编码", "a decoder cannot encode"),
             })
         });
         let feeds = feeds.collect::<Result<Vec<Feed>>>()?;

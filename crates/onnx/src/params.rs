@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use chrono::{NaiveDate, NaiveDateTime};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -14,6 +14,7 @@ use super::pooling::{Layers, Pooling};
 use super::published::Published;
 use inkstone_base::data::Key;
 use inkstone_base::limits;
+use inkstone_base::{ensure, message};
 
 /// Output of a model for a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -168,15 +169,15 @@ impl OnnxParams {
         let in_folder = serde_json::from_slice::<Value>(&in_folder).unwrap_or_default();
         let in_folder = match &in_folder["fitted_until"] {
             Value::Null => None,
-            said => Some(
-                NaiveDateTime::deserialize(said)
-                    .with_context(|| format!("fitted_until in {} is no time", config.display()))?,
-            ),
+            said => Some(NaiveDateTime::deserialize(said).with_context(|| {
+                message!("{} 中的 fitted_until 不是时间", "fitted_until in {} is no time", config.display())
+            })?),
         };
         let stated = self.last_seen();
         if let (Some(stated), Some(in_folder)) = (stated, in_folder) {
             ensure!(
                 in_folder <= stated,
+                "fitted_until 写的是 {stated}，但 {} 的训练文本截至 {in_folder}：请去掉该设置",
                 "fitted_until says {stated}, but {} was trained on text until {in_folder}: leave it out",
                 self.model.display()
             );
@@ -200,21 +201,29 @@ impl OnnxParams {
 
     /// Fails where the settings make no sense, whatever the model.
     pub fn check(&self) -> Result<()> {
-        ensure!(!self.model.as_os_str().is_empty(), "onnx.model is missing: name the folder of an exported model");
+        ensure!(
+            !self.model.as_os_str().is_empty(),
+            "缺少 onnx.model：请指定导出模型的文件夹",
+            "onnx.model is missing: name the folder of an exported model"
+        );
         ensure!(
             self.output == Output::Embedding || (self.prompt.is_none() && self.dim == 0),
+            "onnx.prompt 与 onnx.dim 用于向量（output = \"embedding\"）",
             "onnx.prompt and onnx.dim are for vectors (output = \"embedding\")"
         );
         ensure!(
             self.output == Output::Scores || (self.pair.is_none() && self.labels.is_empty()),
+            "onnx.pair 与 onnx.labels 用于两段文本的分数（output = \"scores\"）",
             "onnx.pair and onnx.labels are for scores of two texts (output = \"scores\")"
         );
         ensure!(
             self.pair.is_none() || self.labels.is_empty(),
+            "onnx.pair 与 onnx.labels 不能同时写：标签的假设句与文档并列",
             "onnx.pair and onnx.labels exclude each other: the hypotheses of the labels stand beside the document"
         );
         ensure!(
             self.output == Output::Answer || self.question.is_none(),
+            "onnx.question 用于答案（output = \"answer\"）",
             "onnx.question is for answers (output = \"answer\")"
         );
         Ok(())

@@ -13,8 +13,10 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
+
+use inkstone_base::{bail, ensure, message};
 
 /// A vector of the vectors of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +83,10 @@ impl FromStr for Pooling {
             let found = NAMES.iter().find(|(name, _)| *name == part.trim()).map(|(_, take)| *take);
             found.with_context(|| {
                 let names = NAMES.map(|(name, _)| name).join(", ");
-                format!("{text:?} is no pooling: one of {names}, or several joined by +")
+                message!(
+                    "{text:?} 不是池化方式：可用 {names}，或以 + 连接几种",
+                    "{text:?} is no pooling: one of {names}, or several joined by +"
+                )
             })
         };
         Ok(Pooling(text.split('+').map(one).collect::<Result<_>>()?))
@@ -121,13 +126,15 @@ impl FromStr for Layers {
     fn from_str(text: &str) -> Result<Layers> {
         let read = || -> Result<Layers> {
             let count = |text: &str| -> Result<usize> {
-                let count = text.parse().with_context(|| format!("{text:?} is not a whole number"))?;
-                ensure!(count > 0, "no layer is asked for");
+                let count =
+                    text.parse().with_context(|| message!("{text:?} 不是整数", "{text:?} is not a whole number"))?;
+                ensure!(count > 0, "没有指定层", "no layer is asked for");
                 Ok(count)
             };
             let number = |text: &str| -> Result<f32> {
-                let value: f32 = text.trim().parse().with_context(|| format!("{text:?} is not a number"))?;
-                ensure!(value.is_finite(), "{text} is not a weight");
+                let value: f32 =
+                    text.trim().parse().with_context(|| message!("{text:?} 不是数字", "{text:?} is not a number"))?;
+                ensure!(value.is_finite(), "{text} 不是权重", "{text} is not a weight");
                 Ok(value)
             };
             match text.trim().split(':').collect::<Vec<_>>()[..] {
@@ -140,11 +147,14 @@ impl FromStr for Layers {
                     let (weights, gamma) = mix.split_once('*').unwrap_or((mix, "1"));
                     Ok(Layers::Mix(weights.split(',').map(number).collect::<Result<_>>()?, number(gamma)?))
                 }
-                _ => bail!("there is no such form"),
+                _ => bail!("没有这种形式", "there is no such form"),
             }
         };
         read().with_context(|| {
-            format!("{text:?} names no layers: last, first+last, last:4, last:4:concat, each or mix:0.2,0.3,0.5*1.0")
+            message!(
+                "{text:?} 不是层的写法：可用 last、first+last、last:4、last:4:concat、each 或 mix:0.2,0.3,0.5*1.0",
+                "{text:?} names no layers: last, first+last, last:4, last:4:concat, each or mix:0.2,0.3,0.5*1.0"
+            )
         })
     }
 }
@@ -173,8 +183,8 @@ impl Layers {
         let enough = |wanted: usize| {
             ensure!(
                 wanted <= layers,
-                "layers = {self} needs {} layers above the embeddings, and the graph gives {}: export it with its hidden states as outputs \
-                 hidden_states.0, hidden_states.1, ..., or take layers = last",
+                "layers = {self} 需要词嵌入之上的 {} 层，而图给出 {} 层：请导出时把隐藏状态作为输出 hidden_states.0、hidden_states.1……，或用 layers = last",
+                "layers = {self} needs {} layers above the embeddings, and the graph gives {}: export it with its hidden states as outputs hidden_states.0, hidden_states.1, ..., or take layers = last",
                 wanted - 1,
                 layers - 1
             );
@@ -199,6 +209,7 @@ impl Layers {
                 enough(weights.len())?;
                 ensure!(
                     weights.len() == layers,
+                    "layers = {self} 有 {} 个权重，而图给出 {layers} 层（含词嵌入）",
                     "layers = {self} has {} weights, and the graph gives {layers} layers, the embeddings among them",
                     weights.len()
                 );

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use super::describe::Listed;
 use super::encoder::Encoder;
@@ -14,6 +14,8 @@ use super::params::{OnnxParams, Output};
 use super::session::Ran;
 use super::windows::OpenWordCutter;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
+use inkstone_base::{bail, message};
 use inkstone_models::cosine;
 use inkstone_text::Truncation;
 
@@ -21,7 +23,7 @@ use inkstone_text::Truncation;
 const BEST: usize = 10;
 
 /// A slip of this file, should it ever happen.
-const OTHER: &str = "the model was opened for another sort of question";
+const OTHER: Word = Word("模型是为另一种问题打开的", "the model was opened for another sort of question");
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Question {
@@ -111,7 +113,7 @@ impl Probe {
             };
             *kept = Some((wanted, model));
         }
-        let (_, model) = kept.as_mut().context("the model was just opened")?;
+        let (_, model) = kept.as_mut().context(message!("模型应刚打开", "the model was just opened"))?;
         let began = Instant::now();
         let (reply, ran) = match (model, question) {
             (Model::Masked(model), Question::Fill(text)) => {

@@ -1,6 +1,8 @@
 //! Prompts: text with fields for the parts of a document.
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
+
+use inkstone_base::{bail, ensure, message};
 
 /// A part of a prompt: fixed text, or a field of the document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,16 +42,22 @@ impl PromptTemplate {
                 rest = behind;
                 continue;
             }
-            ensure!(brace == "{", "a prompt has a }} that closes no field; write }}}} for a brace");
-            let (name, behind) =
-                rest.split_once('}').context("a prompt has a { without its }; write {{ for a brace")?;
+            ensure!(
+                brace == "{",
+                "提示词中的 }} 没有对应的字段；要写花括号请写 }}}}",
+                "a prompt has a }} that closes no field; write }}}} for a brace"
+            );
+            let (name, behind) = rest.split_once('}').context(message!(
+                "提示词中的 {{ 没有对应的 }}；要写花括号请写 {{{{",
+                "a prompt has a {{ without its }}; write {{{{ for a brace"
+            ))?;
             let part = match name {
                 "title" => PromptPart::Title,
                 "body" => PromptPart::Body,
                 "text" => PromptPart::Whole,
                 _ => bail!(
-                    "a prompt has the field {{{name}}}, and documents have {{title}}, {{body}} and {{text}} (title and body); write {{{{ \
-                     for a brace"
+                    "提示词有字段 {{{name}}}，而文档有 {{title}}、{{body}} 和 {{text}}（标题与正文）；要写花括号请写 {{{{",
+                    "a prompt has the field {{{name}}}, and documents have {{title}}, {{body}} and {{text}} (title and body); write {{{{ for a brace"
                 ),
             };
             parts.extend([PromptPart::Fixed(std::mem::take(&mut fixed)), part]);
@@ -59,6 +67,7 @@ impl PromptTemplate {
         parts.push(PromptPart::Fixed(fixed));
         ensure!(
             parts.iter().any(|part| !matches!(part, PromptPart::Fixed(_))),
+            "提示词没有字段，对所有文档都一样；请在文档的位置写 {{text}}",
             "a prompt has no field, so it would be the same for all documents; put {{text}} where the document stands"
         );
         Ok(PromptTemplate(parts))

@@ -14,13 +14,15 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::layer::Layer;
 use super::pooling::{Pool, Pooling};
+use inkstone_base::language::Word;
 use inkstone_base::limits;
+use inkstone_base::{bail, ensure, message};
 
 const MODULES: &str = "modules.json";
 const PROMPTS: &str = "config_sentence_transformers.json";
@@ -114,7 +116,13 @@ fn read<T: DeserializeOwned>(folder: &Path, name: &str) -> Result<Option<T>> {
     }
     let bytes = limits::settings_file(&path)?;
     let read = serde_json::from_slice(&bytes);
-    read.map(Some).with_context(|| format!("{} is not what sentence-transformers writes", path.display()))
+    read.map(Some).with_context(|| {
+        message!(
+            "{} 不是 sentence-transformers 所写的格式",
+            "{} is not what sentence-transformers writes",
+            path.display()
+        )
+    })
 }
 
 /// True if a folder says how its vectors are made.
@@ -150,7 +158,12 @@ pub(crate) fn module_folders(folder: &Path) -> Result<Vec<String>> {
 /// Fails for a folder of a module that does not lie in the folder of the model.
 fn is_below(folder: &Path, path: &str) -> Result<()> {
     let plain = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
-    ensure!(plain, "{} names the folder {path:?}, which does not lie below it", folder.join(MODULES).display());
+    ensure!(
+        plain,
+        "{} 提到不在其下的文件夹 {path:?}",
+        "{} names the folder {path:?}, which does not lie below it",
+        folder.join(MODULES).display()
+    );
     Ok(())
 }
 
@@ -168,6 +181,7 @@ impl Published {
                 "Transformer" => {
                     ensure!(
                         module.path.is_empty(),
+                        "{}，其编码器在文件夹 {:?} 中：请把该文件夹作为模型，模块放在它的图旁边",
                         "{}, which keeps its encoder in the folder {:?}: name that folder as the model, with the modules beside its graph",
                         here(),
                         module.path
@@ -177,6 +191,7 @@ impl Published {
                 "Pooling" => {
                     ensure!(
                         !behind,
+                        "{} 位于其他模块之后，这里只读取紧接编码器的第一个",
                         "{} behind other modules, and is read as the first behind the encoder alone",
                         here()
                     );
@@ -186,19 +201,25 @@ impl Published {
                 name @ ("Dense" | "LayerNorm" | "Normalize") => {
                     ensure!(
                         published.pooling.is_some(),
+                        "{} 位于池化之前，对每个词元作向量：这里不读取",
                         "{} before a pooling, where it makes a vector of every token: such vectors are not read here",
                         here()
                     );
                     published.layers.push((module.path.clone(), Layer::read(name, folder, &module.path)?));
                 }
                 _ => bail!(
-                    "{}, and the modules that are read here are Transformer, Pooling, Dense, LayerNorm, Normalize and Dropout. A copy of \
-                     the folder without modules.json gives the vectors of its encoder, pooled as you say",
+                    "{}，这里读取的模块为 Transformer、Pooling、Dense、LayerNorm、Normalize 和 Dropout。去掉 modules.json 的副本给出其编码器的向量，按你的设置池化",
+                    "{}, and the modules that are read here are Transformer, Pooling, Dense, LayerNorm, Normalize and Dropout. A copy of the folder without modules.json gives the vectors of its encoder, pooled as you say",
                     here()
                 ),
             }
         }
-        ensure!(encoders == 1, "{} names {encoders} encoders (Transformer), not one", folder.join(MODULES).display());
+        ensure!(
+            encoders == 1,
+            "{} 提到 {encoders} 个编码器（Transformer），而不是一个",
+            "{} names {encoders} encoders (Transformer), not one",
+            folder.join(MODULES).display()
+        );
         while let Some((path, _)) = published.layers.pop_if(|(_, layer)| matches!(layer, Layer::Unit)) {
             published.normalise = Stated { value: true, file: format!("{MODULES} ({path})") };
         }
@@ -210,7 +231,11 @@ impl Published {
         let file = format!("{path}/config.json");
         let shown = folder.join(&file);
         let settings: serde_json::Map<String, serde_json::Value> = read(folder, &file)?.with_context(|| {
-            format!("there is no {}, which says how tokens are pooled: fetch the whole folder", shown.display())
+            message!(
+                "没有说明词元如何池化的 {}：请取得整个文件夹",
+                "there is no {}, which says how tokens are pooled: fetch the whole folder",
+                shown.display()
+            )
         })?;
         let modes: Vec<String> = match settings.get("pooling_mode") {
             Some(serde_json::Value::String(mode)) => vec![mode.clone()],
@@ -223,7 +248,12 @@ impl Published {
             let known = POOLINGS.iter().find(|(name, ..)| name == mode).map(|(.., pool)| *pool);
             known.with_context(|| {
                 let names: Vec<&str> = POOLINGS.iter().map(|(name, ..)| *name).collect();
-                format!("{} names the pooling {mode:?}; known are {}", shown.display(), names.join(", "))
+                message!(
+                    "{} 的池化方式为 {mode:?}；支持 {}",
+                    "{} names the pooling {mode:?}; known are {}",
+                    shown.display(),
+                    names.join(", ")
+                )
             })
         };
         let mut pools = modes.iter().map(pool).collect::<Result<Vec<Pool>>>()?;
@@ -254,7 +284,11 @@ impl Published {
         self.default_prompt = settings.default_prompt_name;
         self.dim = settings.truncate_dim.filter(|&dim| dim > 0).map(|value| Stated { value, file: PROMPTS.to_owned() });
         if let Some(name) = self.default_prompt.as_ref().filter(|name| !self.prompts.contains_key(*name)) {
-            bail!("{} has the default prompt {name:?}, which is not among its prompts", folder.join(PROMPTS).display());
+            bail!(
+                "{} 的默认提示词 {name:?} 不在其提示词之中",
+                "{} has the default prompt {name:?}, which is not among its prompts",
+                folder.join(PROMPTS).display()
+            );
         }
         Ok(())
     }
@@ -277,10 +311,8 @@ impl Published {
         let literal = || (!is_name(asked)).then(|| Stated { value: asked.to_owned(), ..Stated::default() });
         let found = found.or_else(literal).with_context(|| {
             let names: Vec<&str> = self.prompts.keys().map(String::as_str).collect();
-            let known = if names.is_empty() { "it names none".to_owned() } else { format!("it names {}", names.join(", ")) };
-            format!(
-                "the folder has no prompt {asked:?}: {known} ({PROMPTS}). Name one of these, \"none\", or write the prompt itself with all \
-                 its marks, as \"query: \""
+            let known = if names.is_empty() { Word("它没有提示词", "it names none").into() } else { message!("它有 {}", "it names {}", names.join(", ")) };
+            message!("文件夹没有提示词 {asked:?}：{known}（{PROMPTS}）。请写其中之一、\"none\"，或写出提示词本身及其全部标点，如 \"query: \"", "the folder has no prompt {asked:?}: {known} ({PROMPTS}). Name one of these, \"none\", or write the prompt itself with all its marks, as \"query: \""
             )
         })?;
         Ok(Some(found).filter(is_there))

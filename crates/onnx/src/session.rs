@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result};
 use half::slice::HalfFloatSliceExt;
 use ort::ep::ArenaExtendStrategy;
 use ort::logging::LogLevel;
@@ -27,6 +27,8 @@ use super::runtime::{Device, Placement, Runtime, cuda_lacks};
 use super::settled::Settled;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::{Message, Word};
+use inkstone_base::{bail, ensure, error, message};
 
 /// The setting of ONNX Runtime for the folder of weights of a graph that is in memory.
 const WEIGHTS_FOLDER: &str = "session.model_external_initializers_file_folder_path";
@@ -40,7 +42,7 @@ pub struct Ran {
     pub device: String,
     /// Why it is the processor, where `auto` looked for more.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub why: Option<String>,
+    pub why: Option<Message>,
     pub placement: Placement,
     pub version: String,
     /// The file of the graph, from the folder of config.json.
@@ -155,7 +157,7 @@ impl Session {
         device: Device,
         threads: usize,
     ) -> Result<Session> {
-        ensure!(path.is_file(), "there is no file {}", path.display());
+        ensure!(path.is_file(), "没有文件 {}", "there is no file {}", path.display());
         let written = if architecture::is_weights(path) { Some(architecture::graph(path, wanted)?) } else { None };
         let build = |cuda, why| Session::build(path, wanted, written.as_ref(), runtime, cuda, threads, why);
         let (number, why) = match device {
@@ -164,22 +166,30 @@ impl Session {
                 let missing = cuda_lacks(&runtime.library);
                 ensure!(
                     missing.is_empty(),
-                    "device {device} cannot be used, as this is missing: {}. `inkstone doctor --fix --cuda` installs the library with \
-                     CUDA and cuDNN (the driver comes with the machine); device = \"cpu\" runs without",
-                    missing.join(", ")
+                    "设备 {device} 无法使用，缺少：{}。`inkstone doctor --fix --cuda` 可安装带 CUDA 与 cuDNN 的代码库（驱动随机器而来）；device = \"cpu\" 则不需要",
+                    "device {device} cannot be used, as this is missing: {}. `inkstone doctor --fix --cuda` installs the library with CUDA and cuDNN (the driver comes with the machine); device = \"cpu\" runs without",
+                    Message::joined(&missing, Word("、", ", "))
                 );
                 (Some(number), None)
             }
             Device::Auto => match cuda_lacks(&runtime.library) {
                 missing if missing.is_empty() => (Some(0), None),
-                missing => (None, Some(format!("no CUDA: {} missing", missing.join(", ")))),
+                missing => (
+                    None,
+                    Some(message!(
+                        "没有 CUDA：缺少 {}",
+                        "no CUDA: {} missing",
+                        Message::joined(&missing, Word("、", ", "))
+                    )),
+                ),
             },
         };
         match number {
             None => build(None, why),
             Some(number) => match build(Some(number), None) {
                 Err(error) if device == Device::Auto => {
-                    let why = format!("cuda:{number} refused the model: {}", short(&error));
+                    let why =
+                        message!("cuda:{number} 拒绝该模型：{}", "cuda:{number} refused the model: {}", short(&error));
                     build(None, Some(why))
                 }
                 built => built,
@@ -194,7 +204,7 @@ impl Session {
         runtime: &'static Runtime,
         cuda: Option<u32>,
         threads: usize,
-        why: Option<String>,
+        why: Option<Message>,
     ) -> Result<Session> {
         let linked = if written.is_none() { linked_weights(path)? } else { Vec::new() };
         // The log of a session's creation is read for the placements, so sessions are made one at a time.
@@ -294,12 +304,12 @@ impl Session {
         let failed = |error: ort::Error| match ctx.check() {
             Err(cancelled) => anyhow::Error::from(cancelled),
             Ok(()) if ["out of data bounds", "broadcast an axis"].iter().any(|sign| error.message().contains(sign)) => {
-                anyhow!(
-                    "{shown} has no vector for a token or a place that it was given: the tokenizer is that of another model, or windows are \
-                 longer than the model has places (onnx.max_tokens) ({error})"
+                error!(
+                    "{shown} 没有所给词元或位置的向量：分词器属于另一模型，或窗口长于模型的位置数（onnx.max_tokens）（{error}）",
+                    "{shown} has no vector for a token or a place that it was given: the tokenizer is that of another model, or windows are longer than the model has places (onnx.max_tokens) ({error})"
                 )
             }
-            Ok(()) => anyhow!("{shown} failed while it ran: {error}"),
+            Ok(()) => error!("{shown} 运行时失败：{error}", "{shown} failed while it ran: {error}"),
         };
         // On a device, values that are kept stay in its memory; those that are read come back, into memory that it can write to.
         let mut binding = self.inner.create_binding()?;
@@ -330,7 +340,8 @@ impl Session {
         self.watcher.watch(None);
         let mut outputs = outputs.map_err(failed)?;
         let kept = kept.iter().map(|name| {
-            let value = outputs.remove(name).with_context(|| format!("the model gave no {name}"))?;
+            let value =
+                outputs.remove(name).with_context(|| message!("模型没有给出 {name}", "the model gave no {name}"))?;
             Ok(Kept::new(value))
         });
         let kept = kept.collect::<Result<Vec<Kept>>>()?;
@@ -380,8 +391,10 @@ impl Watcher {
                 }
             }
         };
-        let thread =
-            std::thread::Builder::new().name("inkstone-watch".into()).spawn(look).context("cannot start a thread")?;
+        let thread = std::thread::Builder::new()
+            .name("inkstone-watch".into())
+            .spawn(look)
+            .context(message!("无法启动线程", "cannot start a thread"))?;
         Ok(Watcher { running, thread: Some(thread), over })
     }
 
@@ -406,7 +419,7 @@ pub(crate) struct Outputs<'a, 'r>(&'a SessionOutputs<'r>);
 impl Outputs<'_, '_> {
     /// Sizes and values of an output, in single precision; they are copied only where the model works in half.
     pub(crate) fn get(&self, name: &str) -> Result<Given<'_>> {
-        let value = self.0.get(name).with_context(|| format!("the model gave no {name}"))?;
+        let value = self.0.get(name).with_context(|| message!("模型没有给出 {name}", "the model gave no {name}"))?;
         let sizes = |shape: &ort::value::Shape| shape.iter().map(|&size| size as usize).collect();
         match value.dtype() {
             ValueType::Tensor { ty: TensorElementType::Float16, .. } => {
@@ -479,9 +492,9 @@ fn no_device(number: u32, message: &str) -> Option<anyhow::Error> {
     let reasons = ["Invalid device ID", "no CUDA-capable device"];
     let reason = reasons.iter().find_map(|reason| Some(&message[message.find(reason)?..]))?;
     let reason = reason.split([';', '\n']).next().unwrap_or_default().trim_end_matches(['.', ' ']);
-    Some(anyhow!(
-        "there is no device cuda:{number} ({reason}): `inkstone doctor` lists the devices of this machine, and the variable \
-         CUDA_VISIBLE_DEVICES may hide some"
+    Some(error!(
+        "没有设备 cuda:{number}（{reason}）：`inkstone doctor` 列出本机设备，变量 CUDA_VISIBLE_DEVICES 可能隐藏了一些",
+        "there is no device cuda:{number} ({reason}): `inkstone doctor` lists the devices of this machine, and the variable CUDA_VISIBLE_DEVICES may hide some"
     ))
 }
 
@@ -493,7 +506,7 @@ fn linked_weights(path: &Path) -> Result<Vec<(PathBuf, Arc<[u8]>)>> {
     let files = beside.into_iter().map(|name| (disk::folder_of(path).join(&name), name));
     let linked = files.filter(|(file, _)| file.is_symlink());
     let read = |(file, name): (PathBuf, PathBuf)| {
-        let bytes = std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        let bytes = std::fs::read(&file).with_context(|| message!("无法读取 {}", "cannot read {}", file.display()))?;
         Ok((name, bytes.into()))
     };
     linked.map(read).collect()
@@ -504,19 +517,22 @@ fn unreadable(path: &Path, said: &str) -> anyhow::Error {
     let shown = path.display();
     let has = |signs: &[&str]| signs.iter().any(|sign| said.contains(sign));
     if has(&["opset", "Opset", "ir_version", "IR version"]) {
-        anyhow!(
-            "{shown} was exported with a version of ONNX that this library does not know ({said}): export it again with opset 17 to \
-             20, or take a later library"
+        error!(
+            "{shown} 导出所用的 ONNX 版本，此代码库不认识（{said}）：请以 opset 17 到 20 重新导出，或用更新的代码库",
+            "{shown} was exported with a version of ONNX that this library does not know ({said}): export it again with opset 17 to 20, or take a later library"
         )
     } else if has(&["xternal data", "external_data", "External initializer"]) {
-        anyhow!(
-            "{shown} keeps its weights in a file of their own, which is not where it should be ({said}): copy all files of the \
-             export into one folder"
+        error!(
+            "{shown} 的权重在单独的文件中，而它不在应在的位置（{said}）：请把导出的全部文件复制到同一文件夹",
+            "{shown} keeps its weights in a file of their own, which is not where it should be ({said}): copy all files of the export into one folder"
         )
     } else if has(&["Protobuf parsing failed", "INVALID_PROTOBUF", "ModelProto does not have a graph"]) {
-        anyhow!("{shown} is not an ONNX model, or a damaged one: export the model again (`inkstone doctor` shows how)")
+        error!(
+            "{shown} 不是 ONNX 模型，或已损坏：请重新导出模型（`inkstone doctor` 说明做法）",
+            "{shown} is not an ONNX model, or a damaged one: export the model again (`inkstone doctor` shows how)"
+        )
     } else {
-        anyhow!("{shown} cannot be made ready to run: {said}")
+        error!("{shown} 无法准备运行：{said}", "{shown} cannot be made ready to run: {said}")
     }
 }
 
@@ -526,14 +542,23 @@ fn short(error: &anyhow::Error) -> String {
 }
 
 /// Fails with the outputs that there are.
-pub(crate) fn no_output(session: &Session, wanted: &str) -> anyhow::Error {
+pub(crate) fn no_output(session: &Session, wanted: Word) -> anyhow::Error {
     let given: Vec<String> = session.outputs().iter().map(Port::to_string).collect();
-    anyhow!("{} gives no {wanted}; it gives {}", session.path().display(), given.join(", "))
+    error!(
+        "{} 不给出 {wanted}；它给出 {}",
+        "{} gives no {wanted}; it gives {}",
+        session.path().display(),
+        given.join(", ")
+    )
 }
 
 /// Fails with the inputs that there are.
-pub(crate) fn unknown_input(path: &Path, port: &Port, known: &str) -> Result<()> {
-    bail!("{} takes an input {port}, and this program does not know what to feed it; it knows {known}", path.display())
+pub(crate) fn unknown_input(path: &Path, port: &Port, known: Word) -> Result<()> {
+    bail!(
+        "{} 有输入 {port}，本程序不知道给它什么；认识的有 {known}",
+        "{} takes an input {port}, and this program does not know what to feed it; it knows {known}",
+        path.display()
+    )
 }
 
 #[cfg(test)]

@@ -2,13 +2,15 @@
 
 use std::fmt;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use serde::{Serialize, Serializer};
 
 use super::layer::Layer;
 use super::params::OnnxParams;
 use super::pooling::{Pool, Pooling};
 use super::published::{Published, Stated};
+
+use inkstone_base::{ensure, message};
 
 /// A setting as it is used, and the file that states it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +29,7 @@ impl fmt::Display for Settled {
         write!(f, "{setting} = {value}")?;
         match (from, against) {
             (Some(file), _) => write!(f, ": {file}"),
-            (None, Some((other, file))) => write!(f, ", where {file} says {other}"),
+            (None, Some((other, file))) => message!("，而 {file} 为 {other}", ", where {file} says {other}").fmt(f),
             (None, None) => Ok(()),
         }
     }
@@ -68,12 +70,16 @@ impl VectorRules {
         let mut settled = Vec::new();
         let pooling = match own {
             Some(output) => {
-                let stated = Stated { value: Pooling(vec![Pool::Pooler]), file: format!("the graph ({output})") };
+                let stated = Stated {
+                    value: Pooling(vec![Pool::Pooler]),
+                    file: message!("图（{output}）", "the graph ({output})").to_string(),
+                };
                 settle("pooling", params.pooling.clone(), Some(stated), &mut settled)
             }
             None => {
                 ensure!(
                     !of_folder || params.pooling.is_some() || published.pooling.is_some(),
+                    "modules.json 没有写明池化：请写明词元向量如何合一，如 pooling = \"mean\"",
                     "modules.json names no pooling: say how the vectors of tokens become one, as pooling = \"mean\""
                 );
                 settle("pooling", params.pooling.clone(), published.pooling.clone(), &mut settled)

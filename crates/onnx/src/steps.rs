@@ -10,13 +10,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 
 use super::decode::NextToken;
 use super::graph::{Role, output, past, present};
 use super::kept::Kept;
 use super::session::{Feed, Given, Port, Session, no_output};
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
+use inkstone_base::{bail, ensure, message};
 
 /// A graph with the roles of its inputs.
 pub(crate) struct StepGraph {
@@ -71,7 +73,9 @@ impl StepModel {
     /// `mask` is the mask token of a model that writes by filling masks.
     pub(crate) fn new(first: StepGraph, later: Option<StepGraph>, pad: i64, mask: Option<u32>) -> Result<StepModel> {
         let logits = output(first.session.outputs(), &["logits"], 3).map(|port| port.name.clone());
-        let logits = logits.with_context(|| no_output(&first.session, "logits [documents, tokens, vocabulary]"))?;
+        let logits = logits.with_context(|| {
+            no_output(&first.session, Word("logits [文档, 词元, 词表]", "logits [documents, tokens, vocabulary]"))
+        })?;
         let repeated = later.as_ref().unwrap_or(&first);
         let (takes, gives) = (repeated.takes(), repeated.gives());
         let goes_on = |name: &String| is_of_source(name) || gives.contains(name);
@@ -115,7 +119,8 @@ impl StepModel {
         let sources = match sources {
             None => None,
             Some(Sources { states, lengths }) => {
-                let element = port.context("a decoder reads the vectors of an encoder")?;
+                let element =
+                    port.context(message!("解码器应读取编码器的向量", "a decoder reads the vectors of an encoder"))?;
                 let width = states.shape[1];
                 let states = Feed::Floats(states.shape, states.values.into_owned()).into_kept(element)?;
                 // A device is given them once.
@@ -172,6 +177,7 @@ impl NextToken for Steps<'_> {
         let width = places().max().unwrap_or(0);
         ensure!(
             self.rows.len() == prefixes.len() && places().all(|places| places == width),
+            "一步的文本不是接着上一步的",
             "the texts of a step do not go on from those of the step before"
         );
         let goes_on = !self.model.passed.is_empty() && self.width > 0;
@@ -199,7 +205,10 @@ impl Steps<'_> {
     /// Makes the row of each parent the next row.
     fn go_on(&mut self, parents: &[usize]) -> Result<()> {
         let rows: Option<Vec<StepRow>> = parents.iter().map(|parent| self.rows.get(*parent).copied()).collect();
-        let rows = rows.context("a text of a step goes on from none of the step before")?;
+        let rows = rows.context(message!(
+            "一步中有文本不是接着上一步任何文本的",
+            "a text of a step goes on from none of the step before"
+        ))?;
         let same = parents.iter().copied().eq(0..self.rows.len());
         // The rows of one text have one source.
         let same_sources = rows.iter().map(|row| row.text).eq(self.rows.iter().map(|row| row.text));
@@ -230,11 +239,16 @@ impl Steps<'_> {
         // The place in the text, none where a row is filled up.
         let place = |row: usize, place: usize| place.checked_sub(self.rows[row].filled);
         let filled = self.rows.iter().any(|row| row.filled > 0);
-        ensure!(!filled || self.model.fills_up(), "the graph reads texts of one length only");
-        let sources = || self.sources.as_ref().context("a decoder reads the vectors of an encoder");
+        ensure!(!filled || self.model.fills_up(), "图只读取同一长度的文本", "the graph reads texts of one length only");
+        let sources = || {
+            self.sources
+                .as_ref()
+                .context(message!("解码器应读取编码器的向量", "a decoder reads the vectors of an encoder"))
+        };
         let feed = |(role, port): (&Role, &Port)| {
             let size = |axis: usize| {
-                usize::try_from(port.shape[axis]).with_context(|| format!("{port} does not say its sizes"))
+                usize::try_from(port.shape[axis])
+                    .with_context(|| message!("{port} 没有说明尺寸", "{port} does not say its sizes"))
             };
             Ok(match role {
                 Role::Ids => each(begin, &|row, at| match place(row, at) {
@@ -269,7 +283,7 @@ impl Steps<'_> {
                     Feed::Integers(vec![count, *places], real.collect())
                 }
                 Role::Characters | Role::Memory(_) => {
-                    bail!("{port} is no input of a model that writes")
+                    bail!("{port} 不是写作模型的输入", "{port} is no input of a model that writes")
                 }
             })
         };
@@ -279,8 +293,10 @@ impl Steps<'_> {
 
 /// The logits behind the last token of each row.
 fn last(given: &Given<'_>) -> Result<Vec<Vec<f32>>> {
-    let [rows, tokens, words] = given.shape[..] else { bail!("logits have the shape {:?}", given.shape) };
-    ensure!(tokens > 0, "the graph gives logits for no token");
+    let [rows, tokens, words] = given.shape[..] else {
+        bail!("logits 的形状为 {:?}", "logits have the shape {:?}", given.shape)
+    };
+    ensure!(tokens > 0, "图没有给出任何词元的 logits", "the graph gives logits for no token");
     let row = |row: usize| given.values[(row * tokens + tokens - 1) * words..][..words].to_vec();
     Ok((0..rows).map(row).collect())
 }

@@ -1,6 +1,6 @@
 //! From the outputs of a window to its row.
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 
 use super::answers::{self, Answer, AnswerLogits, best_span};
 use super::embedding::Embedding;
@@ -14,6 +14,8 @@ use super::session::{Given, Outputs, Session, no_output};
 use super::settled::VectorRules;
 use super::windows::{Window, Windows, places};
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
+use inkstone_base::{bail, ensure, message};
 use inkstone_text::subword::Subword;
 
 /// Outputs of a model for a batch of windows.
@@ -90,11 +92,16 @@ impl Task {
             Output::Embedding => Ok(Task::Embedding(Embedding::new(session, &params.layers, vectors, config)?)),
             Output::Scores => {
                 let port = output(outputs, &["logits", "output", "scores", NEXT_SENTENCE, SENTENCE_ORDER], 2);
-                let port =
-                    port.with_context(|| no_output(session, "logits [documents, labels] of a classification head"))?;
+                let port = port.with_context(|| {
+                    no_output(
+                        session,
+                        Word("分类头的 logits [文档, 标签]", "logits [documents, labels] of a classification head"),
+                    )
+                })?;
                 let mut labels = config.labels(usize::try_from(port.shape[1]).ok())?;
                 ensure!(
                     !labels.is_empty(),
+                    "{} 没有说明有多少标签：请在 config.json 的 id2label 中写明",
                     "{} does not say how many labels it has: name them in config.json under id2label",
                     session.path().display()
                 );
@@ -119,14 +126,26 @@ impl Task {
                 let port = |names: &[&str]| output(outputs, names, 2).map(|port| port.name.clone());
                 let found = port(&["start_logits", "output_s"]).zip(port(&["end_logits", "output_e"]));
                 let (starts, ends) = found.with_context(|| {
-                    no_output(session, "start_logits and end_logits [documents, tokens] of a question answering head")
+                    no_output(
+                        session,
+                        Word(
+                            "问答头的 start_logits 与 end_logits [文档, 词元]",
+                            "start_logits and end_logits [documents, tokens] of a question answering head",
+                        ),
+                    )
                 })?;
                 Ok(Task::Answer { starts, ends, longest: params.max_answer, threshold: params.no_answer })
             }
             Output::Entities => {
                 let port = output(outputs, &["logits"], 3);
                 let port = port.with_context(|| {
-                    no_output(session, "logits [documents, tokens, labels] of a token classification head")
+                    no_output(
+                        session,
+                        Word(
+                            "词元分类头的 logits [文档, 词元, 标签]",
+                            "logits [documents, tokens, labels] of a token classification head",
+                        ),
+                    )
                 })?;
                 let labels = config.labels(usize::try_from(port.shape[2]).ok())?;
                 let mut kinds: Vec<String> =
@@ -135,6 +154,7 @@ impl Task {
                 kinds.dedup();
                 ensure!(
                     !kinds.is_empty(),
+                    "{} 的标签没有指明实体：请在 config.json 的 id2label 中写成 B-ORG、I-ORG 之类",
                     "the labels of {} name no entities: write them in config.json under id2label, as B-ORG and I-ORG",
                     session.path().display()
                 );
@@ -142,10 +162,18 @@ impl Task {
             }
             Output::Weights => {
                 let port = output(outputs, &["sparse_vecs"], 3).filter(|port| port.shape[2] == 1);
-                let port =
-                    port.with_context(|| no_output(session, "weights of tokens (sparse_vecs [documents, tokens, 1])"))?;
+                let port = port.with_context(|| {
+                    no_output(
+                        session,
+                        Word(
+                            "词元权重（sparse_vecs [文档, 词元, 1]）",
+                            "weights of tokens (sparse_vecs [documents, tokens, 1])",
+                        ),
+                    )
+                })?;
                 ensure!(
                     vocabulary.is_some(),
+                    "{} 以字为单位阅读，而权重属于子词",
                     "{} reads characters, and weights are of pieces",
                     session.path().display()
                 );
@@ -157,7 +185,13 @@ impl Task {
                 }
                 let port = output(outputs, &LOGITS, 3);
                 let port = port.with_context(|| {
-                    no_output(session, "logits [documents, tokens, vocabulary] of a language model")
+                    no_output(
+                        session,
+                        Word(
+                            "语言模型的 logits [文档, 词元, 词表]",
+                            "logits [documents, tokens, vocabulary] of a language model",
+                        ),
+                    )
                 })?;
                 let logits = port.name.clone();
                 if family.causal {
@@ -165,16 +199,13 @@ impl Task {
                 }
                 let masked = vocabulary.and_then(|words| Some((words.mask_id()?, words.size())));
                 let (mask, size) = masked.with_context(|| {
-                    format!(
-                        "output = \"surprise\" is for models that read from left to right, as GPT-2, and for masked ones; config.json calls \
-                         {} {:?}, and its tokenizer has no mask token",
-                        session.path().display(),
-                        family.name
-                    )
+                    message!("output = \"surprise\" 用于 GPT-2 之类从左到右阅读的模型，以及掩码模型；config.json 称 {} 为 {:?}，而其分词器没有掩码词元", "output = \"surprise\" is for models that read from left to right, as GPT-2, and for masked ones; config.json calls {} {:?}, and its tokenizer has no mask token", session.path().display(),
+                        family.name)
                 })?;
                 let width = usize::try_from(port.shape[2]).unwrap_or(usize::MAX);
                 ensure!(
                     width >= size,
+                    "{} 的 logits 对应 {width} 个标签，而不是其词表的 {size} 个词元：它不是语言模型",
                     "the logits of {} are of {width} labels and not of the {size} tokens of its vocabulary: it is no language model",
                     session.path().display()
                 );
@@ -243,7 +274,10 @@ impl Task {
                     entailment.row(logits, window(number).pair, &mut rows);
                 }
             }
-            Task::Weights { .. } => bail!("weights of tokens are sparse rows, and dense ones are asked for"),
+            Task::Weights { .. } => bail!(
+                "词元权重为稀疏的行，而所要的是稠密的",
+                "weights of tokens are sparse rows, and dense ones are asked for"
+            ),
             Task::Answer { .. } => {
                 for answer in self.answers(read)? {
                     rows.extend(answer.map_or([f32::NAN; 4], |answer| answer.row(None)));
@@ -259,7 +293,7 @@ impl Task {
             }
             Task::Surprise { logits } => {
                 let given = outputs.get(logits)?;
-                let words = *given.shape.last().context("logits have a vocabulary")?;
+                let words = *given.shape.last().context(message!("logits 应对应词表", "logits have a vocabulary"))?;
                 for (i, &number) in batch.iter().enumerate() {
                     let real = places(window(number), width, family.left, family.cls_last).real;
                     let numbers = windows.numbers(window(number));
@@ -290,15 +324,16 @@ impl Task {
             }
             Task::MaskedSurprise { logits, .. } => {
                 let given = outputs.get(logits)?;
-                let words = *given.shape.last().context("logits have a vocabulary")?;
+                let words = *given.shape.last().context(message!("logits 应对应词表", "logits have a vocabulary"))?;
                 for (i, &number) in batch.iter().enumerate() {
                     let window = window(number);
-                    let token = window.masked.context("a window hides no token")?;
+                    let token = window.masked.context(message!("有窗口没有遮盖任何词元", "a window hides no token"))?;
                     let real = places(window, width, family.left, family.cls_last).real;
                     let at = (i * width + real.start + token) * words;
                     let hidden = windows.numbers(window)[token] as usize;
                     ensure!(
                         hidden < words,
+                        "{logits} 每个词元有 {words} 个值，而词表有词元 {hidden}",
                         "{logits} has {words} values a token, and the vocabulary has a token {hidden}"
                     );
                     let bits = -heads::log_softmax_of(&given.values[at..at + words], hidden);
@@ -332,6 +367,7 @@ impl Task {
         for given in [&starts, &ends] {
             ensure!(
                 given.shape.get(1) == Some(&width),
+                "答案的 logits 形状为 {:?}，而不是 [文档, {width}]",
                 "logits of answers have the shape {:?}, not [documents, {width}]",
                 given.shape
             );
@@ -445,6 +481,7 @@ fn tags(given: &Given<'_>, i: usize, width: usize, window: &Window, family: &Fam
 fn expect(given: &Given<'_>, name: &str, axis: usize, size: usize) -> Result<()> {
     ensure!(
         given.shape.get(axis) == Some(&size),
+        "{name} 的形状为 {:?}，而 config.json 有 {size} 个标签",
         "{name} has the shape {:?}, and config.json names {size} labels",
         given.shape
     );

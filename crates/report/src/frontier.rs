@@ -11,8 +11,9 @@ use super::legend::{Legend, Symbol};
 use super::spread::spread;
 use super::svg::{self, BASELINE, Canvas, DIM, GRID, INK, TYPE};
 use super::words;
-use inkstone_base::language::Language;
 use inkstone_features::experiment::{Cell, Findings};
+
+use inkstone_base::language::Language;
 
 /// Pixels of the picture across, unless its legend needs more.
 const ACROSS: i32 = 860;

@@ -60,7 +60,9 @@ fn evil_findings() -> Findings {
         cell.figures = std::mem::take(&mut cell.figures).into_iter().map(|(key, value)| (key + EVIL, value)).collect();
     }
     for skipped in &mut findings.skipped {
-        [&mut skipped.feature, &mut skipped.setting, &mut skipped.reason].into_iter().for_each(evil);
+        [&mut skipped.feature, &mut skipped.setting, &mut skipped.reason.zh, &mut skipped.reason.en]
+            .into_iter()
+            .for_each(evil);
     }
     findings
 }

@@ -11,6 +11,7 @@ use super::{differences_svg, frontier_svg, words};
 use inkstone_base::figures::probability;
 use inkstone_base::figures::{count, number, percent, signed};
 use inkstone_base::language::{Language, Word};
+use inkstone_base::terms::term;
 use inkstone_corpus::structure::Section;
 use inkstone_features::experiment::{Cell, Effect, Findings, TRUNCATE, Target, short};
 
@@ -33,8 +34,11 @@ pub fn experiment_html(findings: &Findings, note: &str) -> Result<String> {
     page += &section("cells", words::CELLS, &cells(findings));
     page += &section("kept", words::KEPT, &kept(findings));
     page += &section("overlap", words::OVERLAP, &overlap(findings));
-    let dropped: Vec<Vec<String>> =
-        findings.dropped.iter().map(|(reason, documents)| vec![wrapped(reason), figure(&count(*documents))]).collect();
+    let dropped: Vec<Vec<String>> = findings
+        .dropped
+        .iter()
+        .map(|(reason, documents)| vec![wrapped(&term(reason)), figure(&count(*documents))])
+        .collect();
     let dropped = table(&[(words::REASON, true), (words::COUNT, false)], &dropped, words::NO_DROPPED);
     page += &section("dropped", words::DROPPED, &dropped);
     let skipped: Vec<Vec<String>> = findings

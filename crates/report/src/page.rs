@@ -7,7 +7,8 @@ use anyhow::Result;
 
 use super::svg::printable;
 use super::words;
-use inkstone_base::language::{Language, Word};
+
+use inkstone_base::language::{Language, Message, Word};
 
 /// Content policy of a page: browsers may draw it, in its own styles.
 const POLICY: &str =
@@ -105,9 +106,9 @@ pub(super) fn word(value: &str) -> String {
     format!("<td class=\"text\">{}</td>", text(value))
 }
 
-/// A field of a table: text on as many lines as it takes.
-pub(super) fn wrapped(value: &str) -> String {
-    format!("<td class=\"text wrap\">{}</td>", text(value))
+/// A field of a table: a message on as many lines as it takes.
+pub(super) fn wrapped(message: &Message) -> String {
+    format!("<td class=\"text wrap\">{}</td>", both_of([&message.zh, &message.en]))
 }
 
 /// A field of a table: a number.

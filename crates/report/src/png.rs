@@ -7,10 +7,13 @@ use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::fontdb::{Database, ID, Source, Style};
 use resvg::usvg::{FontFamily, FontResolver, Group, Node, Options, Tree};
+
+use inkstone_base::language::{Message, Word};
+use inkstone_base::{bail, message};
 
 /// Families with Chinese characters, the best for charts first: simplified forms before others, without serifs before with.
 const CHINESE: [&str; 18] = [
@@ -72,7 +75,9 @@ fn machine_fonts() -> &'static Fonts {
 }
 
 fn drawn(svg: &str, scale: f32, fonts: &Fonts) -> Result<Vec<u8>> {
-    let Some(&first) = fonts.order.first() else { bail!("{}", without_fonts("this machine has no font at all")) };
+    let Some(&first) = fonts.order.first() else {
+        bail!(without_fonts(&Word("本机没有任何字体", "this machine has no font at all").into()))
+    };
     let (order, monospaced) = (fonts.order.clone(), fonts.monospaced);
     let resolver = FontResolver {
         select_font: Box::new(move |font, _| {
@@ -82,23 +87,29 @@ fn drawn(svg: &str, scale: f32, fonts: &Fonts) -> Result<Vec<u8>> {
         select_fallback: Box::new(move |_, used, _| order.iter().find(|id| !used.contains(id)).copied()),
     };
     let options = Options { fontdb: fonts.database.clone(), font_resolver: resolver, ..Options::default() };
-    let tree = Tree::from_str(svg, &options).context("cannot read a chart as SVG")?;
+    let tree = Tree::from_str(svg, &options).context(message!("无法把图表读作 SVG", "cannot read a chart as SVG"))?;
     if let Some(missing) = missing(tree.root()) {
-        bail!("{}", without_fonts(&format!("no font of this machine has the character {missing}")));
+        bail!(without_fonts(&message!(
+            "本机没有字体含有字符 {missing}",
+            "no font of this machine has the character {missing}"
+        )));
     }
     let pixels = |length: f32| (length * scale).ceil() as u32;
     let (across, down) = (pixels(tree.size().width()), pixels(tree.size().height()));
     let mut picture = Pixmap::new(across, down).with_context(|| {
-        format!("a bitmap of {across} x {down} pixels cannot be; scale {scale} is too large or not above 0")
+        message!(
+            "不能有 {across} x {down} 像素的位图；scale {scale} 过大或不大于 0",
+            "a bitmap of {across} x {down} pixels cannot be; scale {scale} is too large or not above 0"
+        )
     })?;
     resvg::render(&tree, Transform::from_scale(scale, scale), &mut picture.as_mut());
-    picture.encode_png().context("cannot encode a chart as PNG")
+    picture.encode_png().context(message!("无法把图表编码为 PNG", "cannot encode a chart as PNG"))
 }
 
-fn without_fonts(what: &str) -> String {
-    format!(
-        "cannot draw the chart as a bitmap: {what}; install one with Chinese (Noto Sans CJK SC: fonts-noto-cjk on Debian and \
-         Ubuntu, google-noto-sans-cjk-fonts on Fedora, noto-fonts-cjk on Arch) and run again, or use the SVG, which stands"
+fn without_fonts(what: &Message) -> Message {
+    message!(
+        "无法把图画成位图：{what}；请安装含中文的字体（Noto Sans CJK SC：Debian 与 Ubuntu 为 fonts-noto-cjk，Fedora 为 google-noto-sans-cjk-fonts，Arch 为 noto-fonts-cjk）后重新运行，或使用已写好的 SVG",
+        "cannot draw the chart as a bitmap: {what}; install one with Chinese (Noto Sans CJK SC: fonts-noto-cjk on Debian and Ubuntu, google-noto-sans-cjk-fonts on Fedora, noto-fonts-cjk on Arch) and run again, or use the SVG, which stands"
     )
 }
 

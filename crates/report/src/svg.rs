@@ -3,7 +3,7 @@
 //! Each colour stands for a role. A page that shows a chart may give roles other colours by their attribute (`page.css` does for dark
 //! screens); alone, a chart has the light ones. Lengths are pixels of the picture's own size.
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use plotters::backend::SVGBackend;
 use plotters::coord::Shift;
 use plotters::drawing::{DrawingArea, DrawingAreaErrorKind, IntoDrawingArea};
@@ -11,6 +11,8 @@ use plotters::element::{Circle, PathElement, Polygon, Rectangle, Text};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontDesc, FontFamily, FontStyle, RGBColor, ShapeStyle, TextStyle};
 use unicode_width::UnicodeWidthChar;
+
+use inkstone_base::error;
 
 pub(crate) const PAPER: RGBColor = RGBColor(0xFF, 0xFF, 0xFF);
 pub(crate) const INK: RGBColor = RGBColor(0x1F, 0x29, 0x33);
@@ -73,7 +75,7 @@ pub(crate) fn picture(name: &str, size: (u32, u32), draw: impl FnOnce(&Canvas<'_
 
 /// An error of the drawing, which borrows, as one that travels.
 pub(crate) fn failed<E: std::error::Error + Send + Sync>(error: DrawingAreaErrorKind<E>) -> anyhow::Error {
-    anyhow!("cannot draw a chart: {error}")
+    error!("无法绘制图表：{error}", "cannot draw a chart: {error}")
 }
 
 /// Text without the characters that no XML file may hold; control characters become their pictures.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use inkstone_base::bootstrap::{Comparison, Interval};
+use inkstone_base::language::Message;
 use inkstone_corpus::structure::Section;
 use inkstone_corpus::truncate::SectionShare;
 use inkstone_corpus::truncate::Strategy;
@@ -80,7 +81,7 @@ pub fn findings() -> Findings {
             feature: "bert<&>".to_owned(),
             setting: "none".to_owned(),
             values: vec!["none".to_owned()],
-            reason: "a text of 900 tokens & more than 512 positions".to_owned(),
+            reason: Message::same("a text of 900 tokens & more than 512 positions"),
         }],
         overlap: Overlap {
             test_documents: 800,

@@ -92,7 +92,7 @@ words! {
 pub fn section(section: Section) -> Word {
     match section {
         Section::Title => Word("标题", "title"),
-        Section::Header => Word("抬头", "header"),
+        Section::Header => Word("文首", "header"),
         Section::Rating => Word("评级", "rating"),
         Section::Summary => Word("摘要", "summary"),
         Section::Body => Word("正文", "body"),

@@ -5,10 +5,11 @@
 //! `[rows][dim] f32`, or sparse `row lengths: [rows] u32`, `columns: [width] u32`, `values: [width] f32`.
 //! A block has one row at least, so a row longer than a block makes a long block.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use super::{Rows, Values};
 use inkstone_base::data::Key;
+use inkstone_base::{ensure, message};
 
 /// Bytes of a block at the most, if a row fits. Digests of batches are of their blocks, so it is part of the format.
 pub(super) const BLOCK_BYTES: usize = 32_000;
@@ -18,7 +19,12 @@ const KEY: usize = 16;
 
 /// Packs rows, which must have passed [`Rows::check`], into the contents of blocks.
 pub fn pack(rows: &Rows) -> Result<Vec<Vec<u8>>> {
-    ensure!(u32::try_from(rows.len()).is_ok(), "a batch of {} rows is more than a batch can hold", rows.len());
+    ensure!(
+        u32::try_from(rows.len()).is_ok(),
+        "一批 {} 行超出一批的容量",
+        "a batch of {} rows is more than a batch can hold",
+        rows.len()
+    );
     let mut blocks = Vec::new();
     let mut first = 0;
     while first < rows.len() {
@@ -46,7 +52,8 @@ fn pack_block(rows: &Rows, first: usize, end: usize, bytes: usize) -> Result<Vec
         Values::Dense { dim, .. } => (0, *dim),
         Values::Sparse { indptr, .. } => (1, indptr[end] - indptr[first]),
     };
-    let width = u32::try_from(width).with_context(|| format!("{width} values are more than a row can hold"))?;
+    let width = u32::try_from(width)
+        .with_context(|| message!("{width} 个值超出一行的容量", "{width} values are more than a row can hold"))?;
     let mut block = Vec::with_capacity(bytes);
     for number in [kind, first as u32, (end - first) as u32, width] {
         block.extend_from_slice(&number.to_le_bytes());
@@ -68,13 +75,18 @@ fn pack_block(rows: &Rows, first: usize, end: usize, bytes: usize) -> Result<Vec
 
 /// Unpacks a block's content: the number of its first row, and its rows.
 pub fn unpack(block: &[u8]) -> Result<(usize, Rows)> {
-    let (head, body) = block.split_at_checked(HEAD).context("is shorter than its head")?;
+    let (head, body) = block.split_at_checked(HEAD).context(message!("比其头部还短", "is shorter than its head"))?;
     let head: Vec<u32> = words(head).map(u32::from_le_bytes).collect();
     let (kind, first, rows, width) = (head[0], head[1] as usize, head[2] as usize, head[3] as usize);
     // Both numbers may be anything below 2^32.
     let per_row = if kind == 0 { KEY as u128 + 4 * width as u128 } else { KEY as u128 + 4 };
     let expected = rows as u128 * per_row + if kind == 0 { 0 } else { 8 * width as u128 };
-    ensure!(body.len() as u128 == expected, "has {} bytes of rows, its head says {expected}", body.len());
+    ensure!(
+        body.len() as u128 == expected,
+        "有 {} 字节的行，头部说是 {expected} 字节",
+        "has {} bytes of rows, its head says {expected}",
+        body.len()
+    );
     let (keys, body) = body.split_at(rows * KEY);
     let keys = keys.chunks_exact(KEY).map(|k| Key(k.try_into().expect("chunks are of the length of a key"))).collect();
     let rows = match kind {
@@ -91,7 +103,7 @@ pub fn unpack(block: &[u8]) -> Result<(usize, Rows)> {
             let columns = words(columns).map(u32::from_le_bytes).collect();
             Rows::sparse(keys, indptr, columns, words(values).map(f32::from_le_bytes).collect())
         }
-        other => anyhow::bail!("holds rows of the unknown kind {other}"),
+        other => inkstone_base::bail!("含有未知种类 {other} 的行", "holds rows of the unknown kind {other}"),
     };
     rows.check()?;
     Ok((first, rows))

@@ -16,6 +16,8 @@ use super::{PATIENCE, Reader, Store, read_record};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::{Message, Word};
+use inkstone_base::message;
 
 /// Something wrong in a store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -25,7 +27,7 @@ pub struct Problem {
     /// The batch, unless the header itself is damaged.
     pub batch: Option<Key>,
     /// The flaw, with the number of the block.
-    pub what: String,
+    pub what: Message,
     /// True if rows of a finished set may be lost; otherwise the problem only costs space.
     pub harmful: bool,
 }
@@ -33,7 +35,7 @@ pub struct Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(set) = self.set {
-            write!(f, "feature set {set}")?;
+            message!("特征集 {set}", "feature set {set}").fmt(f)?;
         }
         if let Some(batch) = self.batch {
             write!(f, ", batch {batch}")?;
@@ -61,7 +63,7 @@ impl Store {
         let mut problems = Vec::new();
         let old = match generations.database() {
             Err(error) if error.is::<Damaged>() || error.is::<Unreadable>() => {
-                problems.push(Problem { set: None, batch: None, what: format!("{error:#}"), harmful: true });
+                problems.push(Problem { set: None, batch: None, what: Message::of_error(&error), harmful: true });
                 None
             }
             opened => Some(opened?),
@@ -113,13 +115,13 @@ fn verify(database: &Database, reader: &Reader, ctx: &Ctx) -> Result<Vec<Problem
         let mut add = |what| problems.push(Problem { set: Some(set), batch: Some(batch), what, harmful: false });
         match record {
             Ok(record) if holds(&sound, set, batch, &record) => drop(known.insert((set, batch), record)),
-            Ok(_) => add("its rows are missing or damaged".to_owned()),
-            Err(error) => add(format!("its record {}", error.root_cause())),
+            Ok(_) => add(Word("它的行缺失或损坏", "its rows are missing or damaged").into()),
+            Err(error) => add(message!("它的记录{}", "its record {}", error.root_cause())),
         }
     }
     for ((set, batch), known) in known {
         for other in sound[&(set, batch)].iter().filter(|record| **record != known) {
-            let what = format!("{} blocks of rows that were replaced", other.blocks);
+            let what = message!("{} 个被替换的行块", "{} blocks of rows that were replaced", other.blocks);
             problems.push(Problem { set: Some(set), batch: Some(batch), what, harmful: false });
         }
     }
@@ -148,7 +150,7 @@ fn records(database: &Database, problems: &mut Vec<Problem>) -> Vec<(Key, Key, R
                 }
             }
             Err(error) => {
-                problems.push(Problem { set: None, batch: None, what: format!("{error:#}"), harmful: true });
+                problems.push(Problem { set: None, batch: None, what: Message::of_error(&error), harmful: true });
                 break;
             }
         }
@@ -167,7 +169,7 @@ fn examine_files(files: &RowFiles, problems: &mut Vec<Problem>, ctx: &Ctx) -> Re
         match files.examine(&found) {
             Ok(record) => sound.entry((found.set, found.batch)).or_default().push(record),
             Err(error) => {
-                let what = format!("{error:#}");
+                let what = Message::of_error(&error);
                 problems.push(Problem { set: Some(found.set), batch: Some(found.batch), what, harmful: false });
                 damaged.push(found.path);
             }
@@ -187,10 +189,14 @@ fn unsound(headers: &Headers, sound: &Sound, problems: &mut Vec<Problem>) -> Res
             Ok(header) => {
                 let batches = header.into_iter().flat_map(|header| header.batches);
                 for batch in batches.filter(|batch| !holds(sound, set, batch.key, &batch.record)) {
-                    add(Some(batch.key), "a batch of the finished set is missing or damaged".to_owned());
+                    add(
+                        Some(batch.key),
+                        Word("已完成特征集的一批缺失或损坏", "a batch of the finished set is missing or damaged")
+                            .into(),
+                    );
                 }
             }
-            Err(error) => add(None, format!("its header {}", error.root_cause())),
+            Err(error) => add(None, message!("它的头部{}", "its header {}", error.root_cause())),
         }
         if problems.len() > before {
             unsound.push(set);

@@ -9,10 +9,11 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use super::layout::{seal, unseal};
 use inkstone_base::disk;
+use inkstone_base::{ensure, message};
 
 pub(super) const NAME: &str = "copy";
 const MAGIC: &[u8; 6] = b"IKJOUR";
@@ -37,7 +38,7 @@ impl Copy {
     /// Reads the copy in a journal's folder; there need be none.
     pub(super) fn open(root: &Path) -> Result<Copy> {
         let path = root.join(NAME);
-        let cannot = || format!("cannot read {}", path.display());
+        let cannot = || message!("无法读取 {}", "cannot read {}", path.display());
         let bytes = match std::fs::read(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
             bytes => bytes.with_context(cannot)?,
@@ -46,8 +47,8 @@ impl Copy {
             let version = u16::from_le_bytes(*version);
             ensure!(
                 version <= VERSION,
-                "the journal {} is of format {version}, and this version reads up to {VERSION}: use the version of inkstone that \
-                 wrote it",
+                "日志库 {} 的格式为 {version}，本版本读到 {VERSION}：请用写它的 inkstone 版本",
+                "the journal {} is of format {version}, and this version reads up to {VERSION}: use the version of inkstone that wrote it",
                 root.display()
             );
         }
@@ -87,7 +88,7 @@ impl Copy {
     /// Adds frames in their order; in the same step the attachments of the records in `drop` go. All of it is on the disk when this
     /// returns. A kill may leave the first of the frames and half of another, so an attachment comes before its record.
     pub(super) fn add(&mut self, entries: &[(Address, Vec<u8>)], drop: &[u64]) -> Result<()> {
-        let cannot = || format!("cannot write {} (disk full?)", self.path.display());
+        let cannot = || message!("无法写入 {}（磁盘满了？）", "cannot write {} (disk full?)", self.path.display());
         if drop.is_empty() && !self.frames.is_empty() {
             let mut file = File::options().append(true).open(&self.path).with_context(cannot)?;
             let bytes: Vec<u8> = entries.iter().flat_map(|(key, content)| framed(key, content)).collect();

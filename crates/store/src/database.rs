@@ -14,11 +14,13 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow};
 use walkdir::WalkDir;
 
 use inkstone_base::disk;
 use inkstone_base::job::{contained, panic_text};
+use inkstone_base::language::{Message, Word};
+use inkstone_base::{ensure, message};
 
 /// The file of a database that has all but long values.
 pub(super) const LOG: &str = "db";
@@ -61,19 +63,19 @@ pub(super) struct Database {
 #[derive(Clone)]
 pub(super) struct Owner {
     /// `the feature store DIR`.
-    pub(super) name: String,
+    pub(super) name: Message,
     /// Way out if the database is damaged: `put back a copy`.
-    pub(super) way_out: &'static str,
+    pub(super) way_out: Word,
 }
 
 /// The bytes of a database are not those that were written. Travels inside [`anyhow::Error`]; what the machine lacks (room, memory,
 /// files, threads, permissions) is another error, and so is a disk that cannot be read ([`Unreadable`]).
 #[derive(Debug)]
-pub(super) struct Damaged(String);
+pub(super) struct Damaged(Message);
 
 /// The disk failed to give the bytes of a database, which was not opened. Travels inside [`anyhow::Error`].
 #[derive(Debug)]
-pub(super) struct Unreadable(String);
+pub(super) struct Unreadable(Message);
 
 /// True if the store caused the error: its database is damaged, or its disk fails.
 pub fn is_fault(error: &anyhow::Error) -> bool {
@@ -82,13 +84,13 @@ pub fn is_fault(error: &anyhow::Error) -> bool {
 
 impl fmt::Display for Damaged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        self.0.fmt(f)
     }
 }
 
 impl fmt::Display for Unreadable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        self.0.fmt(f)
     }
 }
 
@@ -98,10 +100,10 @@ impl Database {
         let config = sled::Config::new().path(folder).cache_capacity(CACHE_BYTES).flush_every_ms(None);
         // The database waits for ever for threads that the system does not give it.
         let thread = std::thread::Builder::new().name("database".to_owned()).spawn(|| ());
-        thread.with_context(|| format!("cannot start the threads of {}", owner.name))?;
+        thread.with_context(|| message!("无法启动 {} 的线程", "cannot start the threads of {}", owner.name))?;
         #[cfg(unix)]
         ensure_readable(folder, &owner)?;
-        remove_torn(folder).with_context(|| format!("cannot tidy up {}", folder.display()))?;
+        remove_torn(folder).with_context(|| message!("无法整理 {}", "cannot tidy up {}", folder.display()))?;
         let began = Instant::now();
         let open = || loop {
             match config.open() {
@@ -114,7 +116,7 @@ impl Database {
             }
         };
         let is_new = !folder.join(LOG).exists();
-        let db = guard(&owner, open).with_context(|| format!("cannot open {}", folder.display()))?;
+        let db = guard(&owner, open).with_context(|| message!("无法打开 {}", "cannot open {}", folder.display()))?;
         if is_new {
             disk::sync_folder(folder)?;
             disk::sync_folder(disk::folder_of(folder))?;
@@ -156,6 +158,7 @@ impl Database {
         let kilobytes = |bytes: u64| bytes.div_ceil(1000);
         ensure!(
             free >= needed,
+            "{} 的空间不足：磁盘剩余 {} kB，下一步需要 {} kB",
             "there is no room for {}: {} kB are free on its disk, and the next step needs {} kB",
             self.owner.name,
             kilobytes(free),
@@ -225,13 +228,20 @@ impl Database {
             }
             File::open(self.folder.join(LOG))?.sync_all()
         };
-        sync().with_context(|| format!("{} cannot bring its files to the disk (disk full?)", self.owner.name))
+        sync().with_context(|| {
+            message!(
+                "{} 无法把文件写入磁盘（磁盘满了？）",
+                "{} cannot bring its files to the disk (disk full?)",
+                self.owner.name
+            )
+        })
     }
 
     fn guard<T>(&self, work: impl FnOnce(&sled::Db) -> sled::Result<T>) -> Result<T> {
-        let db = self.db.as_ref().context("the database was closed")?;
+        let db = self.db.as_ref().context(message!("数据库已关闭", "the database was closed"))?;
         ensure!(
             !self.has_failed.load(Ordering::Relaxed),
+            "{} 的数据库在先前一步出错；请重新启动程序",
             "the database of {} failed at an earlier step; start the program again",
             self.owner.name
         );
@@ -298,11 +308,10 @@ fn ensure_readable(folder: &Path, owner: &Owner) -> Result<()> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) if error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error()) => {
             let Owner { name, way_out } = owner;
-            Err(error).context(Unreadable(format!(
-                "the disk could not be read for the database of {name}, and nothing was changed; try again. If that fails too: {way_out}"
+            Err(error).context(Unreadable(message!("无法从磁盘读取 {name} 的数据库，什么也没有改动；请再试一次。若仍失败：{way_out}", "the disk could not be read for the database of {name}, and nothing was changed; try again. If that fails too: {way_out}"
             )))
         }
-        read => read.with_context(|| format!("cannot read {}", folder.display())),
+        read => read.with_context(|| message!("无法读取 {}", "cannot read {}", folder.display())),
     }
 }
 
@@ -347,20 +356,29 @@ fn ends_with_checksum(bytes: &[u8]) -> bool {
 
 /// Runs a step of the database and explains its failure.
 fn guard<T>(owner: &Owner, work: impl FnOnce() -> sled::Result<T>) -> Result<T> {
-    let damaged = || Damaged(format!("the database of {} is damaged; {}", owner.name, owner.way_out));
+    let damaged =
+        || Damaged(message!("{} 的数据库已损坏；{}", "the database of {} is damaged; {}", owner.name, owner.way_out));
     match contained(work) {
         Ok(Ok(value)) => Ok(value),
-        Ok(Err(sled::Error::Io(error))) if is_held(&error) => {
-            Err(error).with_context(|| format!("{} is in use by another run; wait until it has ended", owner.name))
-        }
-        Ok(Err(sled::Error::Io(error))) if !is_damage(&error) => {
-            Err(error).with_context(|| format!("{} cannot read or write its files (disk full?)", owner.name))
-        }
+        Ok(Err(sled::Error::Io(error))) if is_held(&error) => Err(error).with_context(|| {
+            message!(
+                "{} 正被另一个运行使用；请等它结束",
+                "{} is in use by another run; wait until it has ended",
+                owner.name
+            )
+        }),
+        Ok(Err(sled::Error::Io(error))) if !is_damage(&error) => Err(error).with_context(|| {
+            message!("{} 无法读写其文件（磁盘满了？）", "{} cannot read or write its files (disk full?)", owner.name)
+        }),
         Ok(Err(error)) => Err(anyhow!(error).context(damaged())),
         Err(panic) => {
             let text = panic_text(panic.as_ref()).to_owned();
             match refused_by_system(&text) {
-                true => Err(anyhow!(text).context(format!("{} cannot read or write its files", owner.name))),
+                true => Err(anyhow!(text).context(message!(
+                    "{} 无法读写其文件",
+                    "{} cannot read or write its files",
+                    owner.name
+                ))),
                 false => Err(anyhow!(text).context(damaged())),
             }
         }
@@ -391,7 +409,7 @@ mod tests {
 
     #[test]
     fn what_the_machine_lacks_is_no_damage() {
-        let owner = || Owner { name: "the journal x".to_owned(), way_out: "put back a copy" };
+        let owner = || Owner { name: Message::same("the journal x"), way_out: Word("", "put back a copy") };
         let failed = |error: &dyn Fn() -> sled::Result<()>| guard(&owner(), error).unwrap_err();
         // No room, no files, no memory, no permission, a disk that fails, a disk that may only be read.
         for number in [28, 24, 12, 13, 5, 30, 122] {

@@ -8,13 +8,14 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 
 use super::block;
 use super::layout::{BatchEntry, BatchRecord, ENVELOPE, block_key, seal, unseal};
 use super::{RowKind, Rows, Values};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
+use inkstone_base::{bail, ensure, message};
 
 const MAGIC: &[u8; 6] = b"IKROWS";
 const VERSION: u16 = 1;
@@ -53,7 +54,7 @@ impl RowFiles {
     /// are synchronised ([`RowFiles::sync`]).
     pub(super) fn write(&self, set: Key, batch: Key, blocks: &[Vec<u8>], digest: Key) -> Result<File> {
         let path = self.path(set, batch, digest);
-        let cannot = || format!("cannot write {} (disk full?)", path.display());
+        let cannot = || message!("无法写入 {}（磁盘满了？）", "cannot write {} (disk full?)", path.display());
         let folder = disk::folder_of(&path);
         disk::make_dir(folder)?;
         let mut pending = disk::temporary(true).tempfile_in(folder).with_context(cannot)?;
@@ -61,7 +62,8 @@ impl RowFiles {
         out.write_all(&head(set, batch)).with_context(cannot)?;
         for (number, content) in (0..).zip(blocks) {
             let sealed = seal(&block_key(set, batch, number), content);
-            let length = u32::try_from(sealed.len()).context("a row is too long for a block")?;
+            let length =
+                u32::try_from(sealed.len()).context(message!("一行过长，放不进块", "a row is too long for a block"))?;
             out.write_all(&length.to_le_bytes()).and_then(|()| out.write_all(&sealed)).with_context(cannot)?;
         }
         out.flush().with_context(cannot)?;
@@ -72,7 +74,9 @@ impl RowFiles {
     /// Brings files of a set to the disk, and their names.
     pub(super) fn sync(&self, set: Key, files: &[File]) -> Result<()> {
         let folder = self.folder.join(set.hex());
-        let cannot = || format!("cannot bring {} to the disk (disk full?)", folder.display());
+        let cannot = || {
+            message!("无法把 {} 写入磁盘（磁盘满了？）", "cannot bring {} to the disk (disk full?)", folder.display())
+        };
         files.iter().try_for_each(File::sync_all).with_context(cannot)?;
         [folder.as_path(), &self.folder].into_iter().try_for_each(disk::sync_folder)
     }
@@ -88,6 +92,7 @@ impl RowFiles {
         let read = read(&path, set, entry.key, &mut each)?;
         ensure!(
             read.digest == entry.record.digest && read.blocks == entry.record.blocks,
+            "它的行不是特征集完成时的行",
             "its rows are not those that the set was finished with"
         );
         Ok(())
@@ -106,7 +111,11 @@ impl RowFiles {
                 values.extend_from_slice(data);
                 Ok(())
             }
-            _ => bail!("its rows are {:?}, and not dense ones of {dim} columns", more.kind()),
+            _ => bail!(
+                "它的行为 {:?}，而不是 {dim} 列的稠密行",
+                "its rows are {:?}, and not dense ones of {dim} columns",
+                more.kind()
+            ),
         })?;
         Ok(values)
     }
@@ -115,20 +124,30 @@ impl RowFiles {
     pub(super) fn copy_in(&self, found: &RowFile, kind: RowKind, rows: u64) -> Result<Result<(BatchRecord, File)>> {
         let bytes = match std::fs::read(&found.path) {
             Ok(bytes) => bytes,
-            Err(error) => return Ok(Err(error).context("it cannot be read")),
+            Err(error) => return Ok(Err(error).context(message!("它无法读取", "it cannot be read"))),
         };
         let path = self.path(found.set, found.batch, found.digest);
-        let cannot = || format!("cannot write {} (disk full?)", path.display());
+        let cannot = || message!("无法写入 {}（磁盘满了？）", "cannot write {} (disk full?)", path.display());
         let folder = disk::folder_of(&path);
         disk::make_dir(folder)?;
         let mut pending = disk::temporary(true).tempfile_in(folder).with_context(cannot)?;
         pending.as_file_mut().write_all(&bytes).with_context(cannot)?;
         let is_of_kind = |more: &Rows| {
-            ensure!(more.kind() == kind, "its rows are {:?}, those of the set {kind:?}", more.kind());
+            ensure!(
+                more.kind() == kind,
+                "它的行为 {:?}，而特征集的为 {kind:?}",
+                "its rows are {:?}, those of the set {kind:?}",
+                more.kind()
+            );
             Ok(())
         };
         let examined = examine(pending.path(), found, is_of_kind).and_then(|record| {
-            ensure!(record.rows == rows, "it has {} rows, the part of the corpus {rows}", record.rows);
+            ensure!(
+                record.rows == rows,
+                "它有 {} 行，而语料该份有 {rows} 行",
+                "it has {} rows, the part of the corpus {rows}",
+                record.rows
+            );
             Ok(record)
         });
         match examined {
@@ -161,7 +180,7 @@ impl RowFiles {
         match std::fs::remove_dir_all(&folder) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(error).with_context(|| format!("cannot remove {}", folder.display())),
+            Err(error) => Err(error).with_context(|| message!("无法删除 {}", "cannot remove {}", folder.display())),
         }
     }
 
@@ -189,9 +208,9 @@ fn found_below(folder: &Path, depth: usize) -> Result<Vec<RowFile>> {
     for entry in walkdir::WalkDir::new(folder).min_depth(depth).max_depth(depth) {
         match entry {
             Err(error) if error.io_error().is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound) => {}
-            entry => {
-                all.extend(RowFile::from_entry(&entry.with_context(|| format!("cannot list {}", folder.display()))?))
-            }
+            entry => all.extend(RowFile::from_entry(
+                &entry.with_context(|| message!("无法列出 {}", "cannot list {}", folder.display()))?,
+            )),
         }
     }
     all.sort_unstable_by_key(|found| (found.set, found.batch, found.digest));
@@ -213,11 +232,19 @@ fn examine(path: &Path, found: &RowFile, mut each: impl FnMut(&Rows) -> Result<(
     let mut rows = 0;
     let mut record = read(path, found.set, found.batch, &mut |number, content| {
         let (first, more) = block::unpack(content)?;
-        ensure!(first as u64 == rows, "block {number} begins with row {first}, not {rows}");
+        ensure!(
+            first as u64 == rows,
+            "块 {number} 始于第 {first} 行，而不是第 {rows} 行",
+            "block {number} begins with row {first}, not {rows}"
+        );
         rows += more.len() as u64;
         each(&more)
     })?;
-    ensure!(record.digest == found.digest, "its rows are not those that its name stands for");
+    ensure!(
+        record.digest == found.digest,
+        "它的行不是其名称所示的行",
+        "its rows are not those that its name stands for"
+    );
     record.rows = rows;
     Ok(record)
 }
@@ -228,12 +255,12 @@ fn head(set: Key, batch: Key) -> Vec<u8> {
 
 /// Reads a file block by block. Memory never exceeds the rest of the file.
 fn read(path: &Path, set: Key, batch: Key, each: &mut dyn FnMut(u32, &[u8]) -> Result<()>) -> Result<BatchRecord> {
-    let cannot = || format!("its file {} cannot be read", path.display());
+    let cannot = || message!("它的文件 {} 无法读取", "its file {} cannot be read", path.display());
     let file = File::open(path).with_context(cannot)?;
     let mut left = file.metadata().with_context(cannot)?.len();
     let mut file = BufReader::with_capacity(1 << 16, file);
     let mut take = |bytes: &mut [u8]| {
-        left = left.checked_sub(bytes.len() as u64).context("its file is cut short")?;
+        left = left.checked_sub(bytes.len() as u64).context(message!("它的文件不完整", "its file is cut short"))?;
         file.read_exact(bytes).with_context(cannot)?;
         anyhow::Ok(left)
     };
@@ -242,23 +269,29 @@ fn read(path: &Path, set: Key, batch: Key, each: &mut dyn FnMut(u32, &[u8]) -> R
     let version = u16::from_le_bytes([start[6], start[7]]);
     ensure!(
         start[..6] != *MAGIC || version == VERSION,
+        "它的文件格式为 {version}，本版本读取格式 {VERSION}",
         "its file is of format {version}, and this version reads format {VERSION}"
     );
-    ensure!(start == head(set, batch).as_slice(), "its file does not begin as that of this batch");
+    ensure!(
+        start == head(set, batch).as_slice(),
+        "它的文件开头不是这一批的",
+        "its file does not begin as that of this batch"
+    );
     let mut record = BatchRecord { rows: 0, blocks: 0, bytes: 0, digest: Key::default() };
     let (mut digest, mut sealed) = (blake3::Hasher::new(), Vec::new());
     while left > 0 {
         let mut length = [0; 4];
         left = take(&mut length)?;
         let length = u32::from_le_bytes(length);
-        ensure!(u64::from(length) <= left, "block {} is cut short", record.blocks);
+        ensure!(u64::from(length) <= left, "块 {} 不完整", "block {} is cut short", record.blocks);
         sealed.resize(length as usize, 0);
         left = take(&mut sealed)?;
         let number = record.blocks;
-        let content = unseal(&block_key(set, batch, number), &sealed).with_context(|| format!("block {number}"))?;
+        let content = unseal(&block_key(set, batch, number), &sealed)
+            .with_context(|| message!("块 {number}", "block {number}"))?;
         digest.update(&(content.len() as u64).to_le_bytes());
         digest.update(content);
-        each(number, content).with_context(|| format!("block {number}"))?;
+        each(number, content).with_context(|| message!("块 {number}", "block {number}"))?;
         record.bytes += content.len() as u64;
         record.blocks += 1;
     }

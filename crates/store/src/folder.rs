@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -21,6 +21,7 @@ use super::layout::{BatchRecord, SetSpec};
 use super::{Rows, block};
 use inkstone_base::data::Key;
 use inkstone_base::disk::{self, Damage, Room};
+use inkstone_base::{ensure, message};
 
 /// Attempts at a batch after which no process tries it again.
 pub const ATTEMPTS: usize = 3;
@@ -68,9 +69,18 @@ impl RowFolder {
 
     /// Keeps the rows of a batch: on the disk as a whole, or not at all. Rows that are there already stay as they are.
     pub fn put(&self, spec: &SetSpec, batch: Key, rows: &Rows) -> Result<()> {
-        let named = || format!("cannot keep batch {batch} of feature set {:?}", spec.name);
+        let named = || {
+            message!("无法保留特征集 {:?} 的第 {batch} 批", "cannot keep batch {batch} of feature set {:?}", spec.name)
+        };
         rows.check().with_context(named)?;
-        ensure!(rows.kind() == spec.kind, "{}: its rows are {:?}, and not {:?}", named(), rows.kind(), spec.kind);
+        ensure!(
+            rows.kind() == spec.kind,
+            "{}：它的行为 {:?}，而不是 {:?}",
+            "{}: its rows are {:?}, and not {:?}",
+            named(),
+            rows.kind(),
+            spec.kind
+        );
         let blocks = block::pack(rows).with_context(named)?;
         let (set, record) = (spec.id(), BatchRecord::new(rows, &blocks));
         let file = self.files.write(set, batch, &blocks, record.digest).with_context(named)?;
@@ -99,7 +109,9 @@ impl RowFolder {
             match File::options().write(true).create_new(true).open(&path) {
                 Ok(_) => return Ok(Some(Attempt { path })),
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error).with_context(|| format!("cannot write {}", path.display())),
+                Err(error) => {
+                    return Err(error).with_context(|| message!("无法写入 {}", "cannot write {}", path.display()));
+                }
             }
         }
         Ok(None)

@@ -8,12 +8,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result};
 use tempfile::TempDir;
 
 use super::database::{Database, Owner, copy_files};
 use inkstone_base::disk;
+use inkstone_base::language::{Message, Word};
 use inkstone_base::lock::{self, Attempt, Lock, take_within};
+use inkstone_base::{bail, ensure, error, message};
 
 /// Format of the stores that this version writes and reads.
 const FORMAT: u32 = 3;
@@ -35,6 +37,7 @@ impl Generations {
         let lock = match take_within(&root.join("lock"), "", patience)? {
             Attempt::Ours(lock) => lock,
             Attempt::Theirs(holder) => bail!(
+                "特征库 {} 正被另一个运行使用（{}）；请等它结束，或让本次运行使用自己的项目",
                 "the feature store {} is in use by another run ({}); wait until it has ended, or give this run a project of its own",
                 root.display(),
                 holder.in_words()
@@ -85,7 +88,8 @@ impl Generations {
         disk::sweep(&self.root.join("rows"))?;
         let current = folder(&self.root, self.current);
         for path in databases(&self.root)?.into_iter().filter(|path| *path != current) {
-            std::fs::remove_dir_all(&path).with_context(|| format!("cannot remove the leftover {}", path.display()))?;
+            std::fs::remove_dir_all(&path)
+                .with_context(|| message!("无法清除残留的 {}", "cannot remove the leftover {}", path.display()))?;
         }
         Ok(())
     }
@@ -97,14 +101,22 @@ pub(super) fn copied_database(root: &Path, patience: Duration) -> Result<(TempDi
     let current = read_current(root)?.with_context(|| unsure(root))?;
     let _still = lock::reading(&root.join("lock"), patience).map_err(|holder| {
         let holder = holder.in_words();
-        anyhow!("the feature store {} is in use by another run ({holder}); wait until it has ended", root.display())
+        error!(
+            "特征库 {} 正被另一个运行使用（{holder}）；请等它结束",
+            "the feature store {} is in use by another run ({holder}); wait until it has ended",
+            root.display()
+        )
     })?;
-    let copy = tempfile::tempdir().context("cannot make a temporary folder (TMPDIR names another place)")?;
+    let copy = tempfile::tempdir().context(message!(
+        "无法创建临时文件夹（TMPDIR 可指定另一处）",
+        "cannot make a temporary folder (TMPDIR names another place)"
+    ))?;
     let folder = folder(root, current);
     // A loss of power may come between `current` and the folder that it names.
     if folder.exists() {
-        copy_files(&folder, copy.path())
-            .with_context(|| format!("cannot copy {} to {}", folder.display(), copy.path().display()))?;
+        copy_files(&folder, copy.path()).with_context(|| {
+            message!("无法把 {} 复制到 {}", "cannot copy {} to {}", folder.display(), copy.path().display())
+        })?;
     }
     let database = open(root, copy.path())?;
     Ok((copy, database))
@@ -112,8 +124,11 @@ pub(super) fn copied_database(root: &Path, patience: Duration) -> Result<(TempDi
 
 fn open(root: &Path, folder: &Path) -> Result<Database> {
     let owner = Owner {
-        name: format!("the feature store {}", root.display()),
-        way_out: "`inkstone store repair` makes a new one of the rows that are sound, and the next run computes the rest again",
+        name: message!("特征库 {}", "the feature store {}", root.display()),
+        way_out: Word(
+            "`inkstone store repair` 用完好的行重建，下次运行补算其余",
+            "`inkstone store repair` makes a new one of the rows that are sound, and the next run computes the rest again",
+        ),
     };
     Database::open(folder, owner)
 }
@@ -136,8 +151,9 @@ fn is_new(root: &Path) -> Result<bool> {
     Ok(!root.join("current").exists() && databases(root)?.is_empty())
 }
 
-fn unsure(root: &Path) -> String {
-    format!(
+fn unsure(root: &Path) -> Message {
+    message!(
+        "{} 没有说明正在使用哪个数据库；`inkstone store repair` 用完好的行重建",
         "{} does not say which database is in use; `inkstone store repair` makes a new one of the rows that are sound",
         root.join("current").display()
     )
@@ -148,15 +164,15 @@ fn read_current(root: &Path) -> Result<Option<u32>> {
     let path = root.join("current");
     let text = match std::fs::read(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        text => text.with_context(|| format!("cannot read {}", path.display()))?,
+        text => text.with_context(|| message!("无法读取 {}", "cannot read {}", path.display()))?,
     };
     let text = String::from_utf8_lossy(&text);
     let parts = text.strip_prefix("format ").and_then(|rest| rest.split_once('\n'));
     let Some((Ok(format), name)) = parts.map(|(format, name)| (format.parse::<u32>(), name)) else { return Ok(None) };
     ensure!(
         format == FORMAT,
-        "the feature store {} is of format {format}, and this version reads format {FORMAT}: use the version of inkstone that wrote \
-         it, or remove that folder: `inkstone run` computes the features again from the corpus",
+        "特征库 {} 的格式为 {format}，本版本读取格式 {FORMAT}：请用写它的 inkstone 版本，或删除该文件夹：`inkstone run` 会从语料重新计算特征",
+        "the feature store {} is of format {format}, and this version reads format {FORMAT}: use the version of inkstone that wrote it, or remove that folder: `inkstone run` computes the features again from the corpus",
         root.display()
     );
     Ok(number(name.trim()))
@@ -178,7 +194,7 @@ fn write_current(root: &Path, generation: u32) -> Result<()> {
 }
 
 fn databases(root: &Path) -> Result<Vec<PathBuf>> {
-    let cannot = || format!("cannot list {}", root.display());
+    let cannot = || message!("无法列出 {}", "cannot list {}", root.display());
     let mut found = Vec::new();
     for entry in std::fs::read_dir(root).with_context(cannot)? {
         let path = entry.with_context(cannot)?.path();

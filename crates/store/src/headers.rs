@@ -12,6 +12,7 @@ use super::WAY_OUT;
 use super::layout::{Header, header_key, seal, unseal};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
+use inkstone_base::message;
 
 const NAME: &str = "header";
 
@@ -40,9 +41,11 @@ impl Headers {
         let path = self.path(set);
         match std::fs::read(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            bytes => {
-                Header::unsealed(set, &bytes.with_context(|| format!("cannot read {}", path.display()))?).map(Some)
-            }
+            bytes => Header::unsealed(
+                set,
+                &bytes.with_context(|| message!("无法读取 {}", "cannot read {}", path.display()))?,
+            )
+            .map(Some),
         }
     }
 
@@ -59,7 +62,7 @@ impl Headers {
 
     /// The sets that have a header, sound or not.
     pub(super) fn sets(&self) -> Result<Vec<Key>> {
-        let cannot = || format!("cannot list {}", self.folder.display());
+        let cannot = || message!("无法列出 {}", "cannot list {}", self.folder.display());
         let entries = match std::fs::read_dir(&self.folder) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries.with_context(cannot)?,
@@ -77,7 +80,7 @@ impl Headers {
 impl Header {
     /// The header in an envelope that was sealed for this set.
     pub(super) fn unsealed(set: Key, sealed: &[u8]) -> Result<Header> {
-        let name = || format!("the header of feature set {set} {WAY_OUT}");
+        let name = || message!("特征集 {set} 的头部{WAY_OUT}", "the header of feature set {set} {WAY_OUT}");
         serde_json::from_slice(unseal(&header_key(set), sealed).with_context(name)?).with_context(name)
     }
 }

@@ -21,7 +21,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, anyhow};
 use tempfile::TempDir;
 
 use super::copy::{Copy, NAME as COPY};
@@ -29,7 +29,9 @@ use super::database::{self, Damaged, Database, Owner};
 use super::layout::{seal, unseal};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
+use inkstone_base::language::{Message, Word};
 use inkstone_base::lock::{self, Attempt, Holder, Lock, take_within};
+use inkstone_base::{bail, ensure, message};
 
 /// The folder of the database.
 const DB: &str = "db";
@@ -59,7 +61,7 @@ pub enum Slot {
     /// The bytes as they were written.
     Whole(Vec<u8>),
     /// Other bytes, and their flaw.
-    Damaged(String),
+    Damaged(Message),
     Absent,
 }
 
@@ -85,7 +87,8 @@ impl Journal {
         // The format is looked at first: an error is to name this folder.
         Copy::open(root)?;
         let copies = copies_of(root).with_context(|| {
-            format!(
+            message!(
+                "无法把日志库 {} 复制到临时文件夹 {} 以供读取（TMPDIR 可指定另一处）",
                 "cannot copy the journal {} to read it into the folder of temporary files {} (TMPDIR names another)",
                 root.display(),
                 std::env::temp_dir().display()
@@ -190,7 +193,12 @@ impl Journal {
     /// Adds a record and gives its number; in the same step the attachments of the records in `drop` go. The bytes of what was dropped
     /// stay in the files until the database uses their place again.
     pub fn append(&mut self, record: &[u8], attachment: Option<&[u8]>, drop: &[u64]) -> Result<u64> {
-        ensure!(matches!(self.hold, Hold::Lock { .. }), "the journal {} was opened to be read", self.root.display());
+        ensure!(
+            matches!(self.hold, Hold::Lock { .. }),
+            "日志库 {} 是以只读方式打开的",
+            "the journal {} was opened to be read",
+            self.root.display()
+        );
         let number = self.last()?.0 + 1;
         let attachment = attachment.map(|attachment| (address(b'a', number), attachment.to_vec()));
         let mut entries: Vec<_> = attachment.into_iter().collect();
@@ -207,7 +215,7 @@ impl Journal {
         let Some(value) = self.db.get(key)? else { return Ok(Slot::Absent) };
         Ok(match unseal(key, &value) {
             Ok(content) => Slot::Whole(content.to_vec()),
-            Err(error) => Slot::Damaged(error.to_string()),
+            Err(error) => Slot::Damaged(Message::of_error(&error)),
         })
     }
 
@@ -226,8 +234,9 @@ impl Journal {
     }
 }
 
-fn in_use(root: &Path, holder: &Holder, patience: Duration) -> String {
-    format!(
+fn in_use(root: &Path, holder: &Holder, patience: Duration) -> Message {
+    message!(
+        "日志库 {} 被另一个运行（{}）占用已超过 {} 秒；请等它结束后再试",
         "the journal {} has been in use by another run ({}) for more than {} s; try again when that has ended",
         root.display(),
         holder.in_words(),
@@ -252,8 +261,11 @@ fn copies_of(root: &Path) -> io::Result<TempDir> {
 
 fn database(root: &Path, folder: &Path) -> Result<Database> {
     let owner = Owner {
-        name: format!("the journal {}", root.display()),
-        way_out: "put back a copy of that folder, or move it away to begin a new one",
+        name: message!("日志库 {}", "the journal {}", root.display()),
+        way_out: Word(
+            "请放回该文件夹的副本，或移走它以重新开始",
+            "put back a copy of that folder, or move it away to begin a new one",
+        ),
     };
     Database::open(&folder.join(DB), owner)
 }
@@ -273,8 +285,11 @@ fn anew(root: &Path, folder: &Path, old: Option<(Database, &Copy)>) -> Result<Da
     }
     let free = |path: &PathBuf| path.symlink_metadata().is_err();
     let aside = (1u32..).map(|number| folder.join(format!("{DB}.damaged-{number}"))).find(free);
-    let (path, aside) = (folder.join(DB), aside.context("there is no name left for a damaged database")?);
-    fs::rename(&path, &aside).with_context(|| format!("cannot put {} aside", path.display()))?;
+    let (path, aside) = (
+        folder.join(DB),
+        aside.context(message!("没有名称可用于损坏的数据库", "there is no name left for a damaged database"))?,
+    );
+    fs::rename(&path, &aside).with_context(|| message!("无法把 {} 移到一旁", "cannot put {} aside", path.display()))?;
     disk::sync_folder(folder)?;
     database(root, folder)
 }
@@ -330,7 +345,10 @@ mod tests {
         journal.tamper(b'l', 0, None);
         assert_eq!(journal.last().unwrap(), (3, None));
         journal.db.apply(vec![(address(b'j', 1).to_vec(), b"IKS1????one".to_vec())], Vec::new()).unwrap();
-        assert_eq!(journal.record(1).unwrap(), Slot::Damaged("does not match its checksum".into()));
+        assert_eq!(
+            journal.record(1).unwrap(),
+            Slot::Damaged(Word("与其校验和不符", "does not match its checksum").into())
+        );
         drop(journal);
         let journal = Journal::open(dir.path(), SHORT).unwrap();
         assert_eq!(journal.record(1).unwrap(), Slot::Whole(b"one".to_vec()), "it came back from the copy");

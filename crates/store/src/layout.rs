@@ -9,12 +9,13 @@
 //! Envelope, little-endian: `magic "IKS1"`, `crc32: u32` of key and content, content. The checksum covers the key, so
 //! a value that turns up under another key is refused as well as one with a flipped bit.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 use serde::{Deserialize, Serialize};
 
 use super::{RowKind, Rows};
 use inkstone_base::data::Key;
+use inkstone_base::{ensure, message};
 
 const MAGIC: &[u8; 4] = b"IKS1";
 /// Bytes of an envelope besides its content.
@@ -133,10 +134,10 @@ pub fn seal(key: &[u8], content: &[u8]) -> Vec<u8> {
 
 /// Takes the content out of its envelope, or says what is wrong with it.
 pub fn unseal<'a>(key: &[u8], sealed: &'a [u8]) -> Result<&'a [u8]> {
-    let (head, content) = sealed.split_at_checked(ENVELOPE).context("is cut short")?;
-    ensure!(&head[..4] == MAGIC, "is not of a format that this version reads");
+    let (head, content) = sealed.split_at_checked(ENVELOPE).context(message!("不完整", "is cut short"))?;
+    ensure!(&head[..4] == MAGIC, "的格式不是本版本所读的", "is not of a format that this version reads");
     let kept = u32::from_le_bytes([head[4], head[5], head[6], head[7]]);
-    ensure!(kept == checksum(key, content), "does not match its checksum");
+    ensure!(kept == checksum(key, content), "与其校验和不符", "does not match its checksum");
     Ok(content)
 }
 

@@ -64,6 +64,8 @@ use anyhow::{Context, Result};
 use database::Database;
 use generations::Generations;
 use inkstone_base::data::Key;
+use inkstone_base::language::{Message, Word};
+use inkstone_base::message;
 use layout::{batches_of, parse_batch_key};
 
 pub use block::{pack, unpack};
@@ -136,13 +138,18 @@ impl std::ops::Deref for Store {
 
 fn read_record(key: &[u8], value: &[u8]) -> Result<BatchRecord> {
     let name = || match parse_batch_key(key) {
-        Some((set, batch)) => format!("the record of batch {batch} of feature set {set} {WAY_OUT}"),
-        None => "a record of a batch under a key that is none".to_owned(),
+        Some((set, batch)) => message!(
+            "特征集 {set} 第 {batch} 批的记录{WAY_OUT}",
+            "the record of batch {batch} of feature set {set} {WAY_OUT}"
+        ),
+        None => Message::from(Word("有批次记录的键无效", "a record of a batch under a key that is none")),
     };
     let content = unseal(key, value).with_context(name)?;
     serde_json::from_slice(content).with_context(name)
 }
 
 /// The end of every error about damage.
-const WAY_OUT: &str =
-    "is damaged (`inkstone store repair` drops what is damaged, and the next run computes that again)";
+const WAY_OUT: Word = Word(
+    "已损坏（`inkstone store repair` 去掉损坏的部分，下次运行重新计算）",
+    "is damaged (`inkstone store repair` drops what is damaged, and the next run computes that again)",
+);

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use polars_core::prelude::{
     Column, DataFrame, DataType, Float32Type, IntoColumn, ListBuilderTrait, ListChunked, ListPrimitiveChunkedBuilder,
     NamedFrom, PolarsNumericType, Schema, Series, UInt32Type,
@@ -23,6 +23,7 @@ use super::{Reader, RowKind, Rows, Store, Values, block};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, ensure, message};
 use inkstone_tables::frames::{self, ForeignParquet};
 
 /// The format of the files that this version writes.
@@ -49,7 +50,9 @@ pub struct SetFile {
 
 /// Writes a finished set to a file, a batch in memory at a time. Advances by one for each batch.
 pub fn export(store: &Reader, id: &Key, path: &Path, ctx: &Ctx) -> Result<SetFile> {
-    let set = store.set(id)?.with_context(|| format!("the store has no finished set {id}"))?;
+    let set = store
+        .set(id)?
+        .with_context(|| message!("特征库没有已完成的特征集 {id}", "the store has no finished set {id}"))?;
     let header = set.header();
     let note = serde_json::to_string(&Note { format: FORMAT, header: header.clone() })?;
     let digest = Key::of(note.as_bytes()).hex();
@@ -82,6 +85,7 @@ pub fn import(store: &Store, path: &Path, ctx: &Ctx) -> Result<SetFile> {
     if let Some(known) = &known {
         ensure!(
             (&known.header().batches, &known.header().spec) == (&header.batches, &header.spec),
+            "特征库中的特征集 {:?}（{}）与 {} 来自不同的文本；请导入另一项目",
             "the store has the set {:?} ({}) of other texts than {}; import it into another project",
             header.spec.name,
             header.id(),
@@ -94,6 +98,7 @@ pub fn import(store: &Store, path: &Path, ctx: &Ctx) -> Result<SetFile> {
         if let Some(there) = writer.record(entry.key)? {
             ensure!(
                 there == entry.record,
+                "特征库中特征集 {1:?} 的第 {0} 批与 {2} 的行不同；请导入另一项目",
                 "the store has other rows of batch {} of the set {:?} than {}; import it into another project",
                 entry.key,
                 header.spec.name,
@@ -177,17 +182,29 @@ impl Portable {
             let all = notes.key_value_metadata().as_ref()?;
             all.iter().find(|note| note.key == key)?.value.clone()
         };
-        let foreign = || format!("{} is no feature set that `inkstone store export` wrote", path.display());
+        let foreign = || {
+            message!(
+                "{} 不是 `inkstone store export` 写的特征集",
+                "{} is no feature set that `inkstone store export` wrote",
+                path.display()
+            )
+        };
         let (set, digest) = (note(SET_NOTE).with_context(foreign)?, note(DIGEST_NOTE).with_context(foreign)?);
         let format = serde_json::from_str::<serde_json::Value>(&set).ok().and_then(|set| set.get("format")?.as_u64());
         if let Some(format) = format.filter(|format| *format != u64::from(FORMAT)) {
             bail!(
-                "{} is of format {format}, and this version reads format {FORMAT}: use the version of inkstone that wrote it, or export \
-                 the set again",
+                "{} 的格式为 {format}，本版本读取格式 {FORMAT}：请用写它的 inkstone 版本，或重新导出该特征集",
+                "{} is of format {format}, and this version reads format {FORMAT}: use the version of inkstone that wrote it, or export the set again",
                 path.display()
             );
         }
-        let changed = || format!("{} is damaged: what it says of its set was changed", path.display());
+        let changed = || {
+            message!(
+                "{} 已损坏：对特征集的说明被改动过",
+                "{} is damaged: what it says of its set was changed",
+                path.display()
+            )
+        };
         ensure!(Key::of(set.as_bytes()).hex() == digest, changed());
         let note: Note = serde_json::from_str(&set).with_context(changed)?;
         let rows = note.header.batches.iter().map(|batch| batch.record.rows).sum::<u64>();
@@ -199,7 +216,12 @@ impl Portable {
     fn batch(&self, header: &Header, entry: &BatchEntry, place: Range<usize>) -> Result<Rows> {
         let damaged = || {
             let path = self.file.path().display();
-            format!("{path} is damaged: the rows {} to {} are not those that were exported", place.start + 1, place.end)
+            message!(
+                "{path} 已损坏：第 {} 到 {} 行与导出时不同",
+                "{path} is damaged: the rows {} to {} are not those that were exported",
+                place.start + 1,
+                place.end
+            )
         };
         let rows = self.read(header.spec.kind, &place).with_context(damaged)?;
         rows.check().with_context(damaged)?;
@@ -217,13 +239,15 @@ impl Portable {
             reader.with_slice(Some((place.start, place.len()))).finish()
         })?;
         let keys = frame.column("key")?.str()?.iter().map(|key| Key::from_hex(key?));
-        let keys = keys.collect::<Option<Vec<_>>>().context("a key is not of 32 hexadecimal digits")?;
+        let keys = keys
+            .collect::<Option<Vec<_>>>()
+            .context(message!("有键不是 32 位十六进制数", "a key is not of 32 hexadecimal digits"))?;
         let (ends, values) = flat::<Float32Type>(frame.column("values")?.list()?)?;
         Ok(match kind {
             RowKind::Dense { dim } => Rows::dense(keys, dim, values),
             RowKind::Sparse => {
                 let (also, columns) = flat::<UInt32Type>(frame.column("columns")?.list()?)?;
-                ensure!(also == ends, "columns and values differ in length");
+                ensure!(also == ends, "列与值的长度不同", "columns and values differ in length");
                 Rows::sparse(keys, ends, columns, values)
             }
         })
@@ -234,9 +258,9 @@ impl Portable {
 fn flat<T: PolarsNumericType>(lists: &ListChunked) -> Result<(Vec<usize>, Vec<T::Native>)> {
     let (mut ends, mut values) = (vec![0], Vec::new());
     for row in 0..lists.len() {
-        let list = lists.get_as_series(row).context("a row is missing")?;
+        let list = lists.get_as_series(row).context(message!("缺少一行", "a row is missing"))?;
         let numbers = list.unpack::<T>()?;
-        ensure!(numbers.null_count() == 0, "a value is missing");
+        ensure!(numbers.null_count() == 0, "缺少一个值", "a value is missing");
         values.extend(numbers.into_no_null_iter());
         ends.push(values.len());
     }

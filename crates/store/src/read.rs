@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use rustc_hash::FxHashMap;
 
 use super::files::RowFiles;
@@ -11,6 +11,7 @@ use super::headers::Headers;
 use super::layout::{BatchEntry, Header, SetSpec};
 use super::{Rows, WAY_OUT, block};
 use inkstone_base::data::Key;
+use inkstone_base::{bail, ensure, message};
 
 /// The finished sets of a store. A reader takes no lock.
 pub struct Reader {
@@ -62,11 +63,20 @@ impl Reader {
             (None, [header]) => Ok((*header).clone()),
             (None, []) => {
                 let names: Vec<&str> = sets.iter().map(|header| header.spec.name.as_str()).collect();
-                bail!("the store has no finished set {name:?}; there are: {}", names.join(", "))
+                bail!(
+                    "特征库没有已完成的特征集 {name:?}；现有：{}",
+                    "the store has no finished set {name:?}; there are: {}",
+                    names.join(", ")
+                )
             }
             (None, several) => {
                 let ids: Vec<String> = several.iter().map(|header| header.id().hex()).collect();
-                bail!("the store has {} sets {name:?}; say which by its id: {}", several.len(), ids.join(", "))
+                bail!(
+                    "特征库有 {} 个特征集 {name:?}；请用编号指明：{}",
+                    "the store has {} sets {name:?}; say which by its id: {}",
+                    several.len(),
+                    ids.join(", ")
+                )
             }
         }
     }
@@ -135,7 +145,10 @@ impl Set<'_> {
             let name = &self.header.spec.name;
             match self.reader.headers.read(set)? {
                 Some(header) if header == self.header => Err(error),
-                _ => bail!("another run has replaced feature set {name:?} ({set}) or removed it; read it again"),
+                _ => bail!(
+                    "另一个运行替换或删除了特征集 {name:?}（{set}）；请重新读取",
+                    "another run has replaced feature set {name:?} ({set}) or removed it; read it again"
+                ),
             }
         })
     }
@@ -143,16 +156,23 @@ impl Set<'_> {
 
 /// The rows of one batch of a set.
 pub(super) fn read_rows(files: &RowFiles, set: Key, spec: &SetSpec, entry: &BatchEntry) -> Result<Rows> {
-    let name = || format!("batch {} of feature set {:?} ({set})", entry.key, spec.name);
+    let name =
+        || message!("特征集 {1:?}（{set}）第 {0} 批", "batch {} of feature set {:?} ({set})", entry.key, spec.name);
     let mut rows = Rows::empty(spec.kind);
     let contents = files.read(set, entry, |number, content| {
         let (first, more) = block::unpack(content)?;
-        ensure!(first == rows.len(), "block {number} begins with row {first}, not {}", rows.len());
+        ensure!(
+            first == rows.len(),
+            "块 {number} 始于第 {first} 行，而不是第 {} 行",
+            "block {number} begins with row {first}, not {}",
+            rows.len()
+        );
         rows.append(more)
     });
     contents.with_context(|| format!("{} {WAY_OUT}", name()))?;
     ensure!(
         rows.len() as u64 == entry.record.rows,
+        "{} {WAY_OUT}：它有 {} 行，而不是 {} 行",
         "{} {WAY_OUT}: it has {} rows and not {}",
         name(),
         rows.len(),

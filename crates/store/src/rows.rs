@@ -1,9 +1,10 @@
 //! Rows of features in memory: one row a text, dense `[rows, dim] f32` or sparse in CSR form.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 use inkstone_base::data::Key;
+use inkstone_base::ensure;
 
 /// The shape of a feature set's rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,6 +93,7 @@ impl Rows {
             Values::Dense { dim, data } => {
                 ensure!(
                     data.len() == rows * dim,
+                    "{} 个稠密值不能组成 {rows} 行 {dim} 列（每行一个键）",
                     "{} dense values do not make {rows} rows of {dim} (one key a row)",
                     data.len()
                 );
@@ -99,13 +101,21 @@ impl Rows {
             Values::Sparse { indptr, indices, values } => {
                 ensure!(
                     indptr.len() == rows + 1,
+                    "{rows} 个稀疏行需要 {} 个行指针，现有 {} 个",
                     "{rows} sparse rows need {} row pointers, there are {}",
                     rows + 1,
                     indptr.len()
                 );
-                ensure!(indices.len() == values.len(), "{} columns for {} sparse values", indices.len(), values.len());
+                ensure!(
+                    indices.len() == values.len(),
+                    "{1} 个稀疏值，却有 {0} 个列号",
+                    "{} columns for {} sparse values",
+                    indices.len(),
+                    values.len()
+                );
                 ensure!(
                     indptr[0] == 0 && indptr.windows(2).all(|w| w[0] <= w[1]) && indptr[rows] == values.len(),
+                    "行指针不是从 0 到 {} 递增",
                     "the row pointers do not run from 0 to {} without falling",
                     values.len()
                 );
@@ -127,7 +137,12 @@ impl Rows {
                 indices.extend(more_indices);
                 values.extend(more_values);
             }
-            _ => anyhow::bail!("rows of kind {:?} among rows of kind {:?}", kinds.1, kinds.0),
+            _ => inkstone_base::bail!(
+                "{:?} 类的行混在 {:?} 类的行中",
+                "rows of kind {:?} among rows of kind {:?}",
+                kinds.1,
+                kinds.0
+            ),
         }
         self.keys.extend(other.keys);
         Ok(())

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::block;
@@ -16,6 +16,7 @@ use super::read::read_rows;
 use super::{RowKind, Rows, Store, read_record};
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 
 /// Time that a batch may wait for the disk, which a loss of power can cost. A kill of the process costs nothing.
 const WAIT: Duration = Duration::from_secs(1);
@@ -45,6 +46,7 @@ impl<'s> Writer<'s> {
     pub(super) fn new(store: &'s Store, spec: &SetSpec) -> Result<Writer<'s>> {
         ensure!(
             spec.kind != RowKind::Dense { dim: 0 },
+            "特征集 {:?} 的行没有值：它的 dim 为 0",
             "feature set {:?} would have rows without values: its dim is 0",
             spec.name
         );
@@ -126,10 +128,17 @@ impl<'s> Writer<'s> {
     /// keys. Rows that were there under the same key are replaced, and a finished set whose rows change is unfinished
     /// from then on.
     pub fn put(&self, batch: Key, rows: &Rows) -> Result<()> {
-        let name = || format!("cannot keep batch {batch} of feature set {:?}", self.spec.name);
+        let name = || {
+            message!(
+                "无法保留特征集 {:?} 的第 {batch} 批",
+                "cannot keep batch {batch} of feature set {:?}",
+                self.spec.name
+            )
+        };
         rows.check().with_context(name)?;
         ensure!(
             rows.kind() == self.spec.kind,
+            "无法保留特征集 {:?} 的第 {batch} 批：它的行为 {:?}，而特征集的为 {:?}",
             "cannot keep batch {batch} of feature set {:?}: its rows are {:?}, those of the set {:?}",
             self.spec.name,
             rows.kind(),
@@ -217,7 +226,12 @@ impl<'s> Writer<'s> {
         let mut batches = Vec::with_capacity(order.len());
         for &key in order {
             let record = self.record(key)?;
-            let record = record.with_context(|| format!("feature set {name:?} lacks batch {key}: it was never put"))?;
+            let record = record.with_context(|| {
+                message!(
+                    "特征集 {name:?} 缺少第 {key} 批：它未曾写入",
+                    "feature set {name:?} lacks batch {key}: it was never put"
+                )
+            })?;
             batches.push(BatchEntry { key, record });
         }
         let rows = batches.iter().map(|b| b.record.rows).sum();

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use chrono::{DateTime, NaiveDateTime};
 use polars_core::prelude::{
     Column, DataFrame, DataType, IntoColumn, NamedFrom, PolarsResult, Series, StringChunked, TimeUnit,
@@ -15,6 +15,7 @@ use crate::frames;
 use inkstone_base::code::Code;
 use inkstone_base::data::{Document, Kind};
 use inkstone_base::disk;
+use inkstone_base::{bail, message};
 
 /// Most rows of a part; a part of long reports then takes tens of megabytes.
 pub const PART_ROWS: usize = 4096;
@@ -59,7 +60,7 @@ impl Parts {
     pub fn truncate(&self, n: usize) -> Result<()> {
         let first = self.path(n);
         for path in self.files()?.into_iter().filter(|p| *p >= first) {
-            std::fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+            std::fs::remove_file(&path).with_context(|| message!("无法删除 {}", "cannot remove {}", path.display()))?;
         }
         Ok(())
     }
@@ -111,7 +112,9 @@ pub fn documents_from_frame(frame: &DataFrame) -> Result<Vec<Document>> {
             let kind_name = kind.get(i).unwrap_or_default();
             Ok(Document {
                 doc_id: string(&doc_id, i),
-                kind: Kind::parse(kind_name).with_context(|| format!("unknown kind of document {kind_name:?}"))?,
+                kind: Kind::parse(kind_name).with_context(|| {
+                    message!("未知的文档类型 {kind_name:?}", "unknown kind of document {kind_name:?}")
+                })?,
                 codes: split_codes(codes.get(i).unwrap_or_default()),
                 title: string(&title, i),
                 body: string(&body, i),
@@ -122,7 +125,8 @@ pub fn documents_from_frame(frame: &DataFrame) -> Result<Vec<Document>> {
                 revised: revised.and_then(|revised| option(revised, i)),
                 label: option(&label, i),
                 event_at: event_at[i],
-                published_at: published_at[i].context("a document without published_at")?,
+                published_at: published_at[i]
+                    .context(message!("有文档没有 published_at", "a document without published_at"))?,
                 ingested_at: ingested_at[i],
             })
         })
@@ -165,7 +169,7 @@ pub fn times_of(frame: &DataFrame, name: &str) -> Result<Vec<Option<NaiveDateTim
             None => Ok(None),
             Some(t) => DateTime::from_timestamp_micros(t)
                 .map(|t| Some(t.naive_utc()))
-                .with_context(|| format!("{t} in column {name:?} is not a time")),
+                .with_context(|| message!("列 {name:?} 中的 {t} 不是时间", "{t} in column {name:?} is not a time")),
         })
         .collect()
 }
@@ -175,7 +179,11 @@ pub fn column<'a>(frame: &'a DataFrame, name: &str) -> Result<&'a Column> {
     let found: PolarsResult<&Column> = frame.column(name);
     match found {
         Ok(column) => Ok(column),
-        Err(_) => bail!("there is no column {name:?}; the columns are {:?}", frame.get_column_names()),
+        Err(_) => bail!(
+            "没有列 {name:?}；现有列：{:?}",
+            "there is no column {name:?}; the columns are {:?}",
+            frame.get_column_names()
+        ),
     }
 }
 

@@ -7,6 +7,7 @@ use anyhow::Result;
 use crate::corpus::Parts;
 use inkstone_base::disk::{self, Room};
 use inkstone_base::lock::{self, Lock};
+use inkstone_base::message;
 
 /// The folders within a project's folder, but for those of the store, the ledger and the log.
 pub(crate) const FOLDERS: [&str; 13] = [
@@ -55,7 +56,7 @@ impl Project {
     /// more than a moment, and says which run that is.
     pub fn lock_for(&self, work: &str) -> Result<Lock> {
         self.own()?;
-        lock::writing(&self.lock(), &format!("the project {}", self.dir.display()), work)
+        lock::writing(&self.lock(), &message!("项目 {}", "the project {}", self.dir.display()).to_string(), work)
     }
 
     /// Removes leftovers of interrupted runs from the project's folder, from `FOLDERS` and from those of rewrites. Store and ledger sweep their own folders.

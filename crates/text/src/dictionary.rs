@@ -7,12 +7,14 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::Encoding;
 use serde::Serialize;
 
 use super::characters::in_dictionary_block;
+
+use inkstone_base::{bail, message};
 
 /// A word for the segmenter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +66,8 @@ pub(super) fn parse(
     let mut entries = Vec::new();
     let mut unreachable = Vec::new();
     for (number, line) in lines(text) {
-        let entry = parse_line(line).with_context(|| format!("{}:{number}: {line:?}", file.display()))?;
+        let entry = parse_line(line)
+            .with_context(|| message!("{}:{number}：{line:?}", "{}:{number}: {line:?}", file.display()))?;
         if !entry.word.chars().all(in_dictionary_block) {
             unreachable.push((number, entry.word.clone()));
         }
@@ -94,25 +97,35 @@ fn parse_line(line: &str) -> Result<DictionaryEntry> {
         [word, number] if number.starts_with(|c: char| c.is_ascii_digit() || c == '-') => (word, Some(number), ""),
         [word, tag] => (word, None, tag),
         [word, number, tag] => (word, Some(number), tag),
-        _ => bail!("expected `word [frequency] [tag]`; a word cannot contain spaces, text is always cut at them"),
+        _ => bail!(
+            "应为 `词 [频率] [词性]`；词不能含空格，文本总在空格处切开",
+            "expected `word [frequency] [tag]`; a word cannot contain spaces, text is always cut at them"
+        ),
     };
     if !tag.chars().all(|c| c.is_ascii_alphanumeric()) {
-        bail!("{tag:?} is neither a frequency (a whole number) nor a tag (Latin letters, as n or vn)");
+        bail!(
+            "{tag:?} 既不是频率（整数），也不是词性（拉丁字母，如 n 或 vn）",
+            "{tag:?} is neither a frequency (a whole number) nor a tag (Latin letters, as n or vn)"
+        );
     }
     let frequency = match frequency.map(|number| (number, number.parse::<usize>())) {
         None => None,
         Some((_, Ok(frequency))) if frequency <= 1_000_000_000 => Some(frequency),
-        Some((number, _)) => bail!("{number:?} is no frequency: a whole number, or nothing to have one chosen"),
+        Some((number, _)) => bail!(
+            "{number:?} 不是频率：请写整数，或不写由程序选定",
+            "{number:?} is no frequency: a whole number, or nothing to have one chosen"
+        ),
     };
     if frequency == Some(0) && word.chars().nth(1).is_none() {
-        bail!("a single character cannot be cut apart (frequency 0)");
+        bail!("单个字不能再切开（频率 0）", "a single character cannot be cut apart (frequency 0)");
     }
     Ok(DictionaryEntry { word: word.to_owned(), frequency, tag: tag.to_owned() })
 }
 
 /// Reads a text file of unknown encoding; gives the text and the encoding's name.
 pub(super) fn read_text(path: &Path, setting: &str) -> Result<(String, &'static str)> {
-    let bytes = std::fs::read(path).with_context(|| format!("cannot read {} ({setting})", path.display()))?;
+    let bytes = std::fs::read(path)
+        .with_context(|| message!("无法读取 {}（{setting}）", "cannot read {} ({setting})", path.display()))?;
     let encoding = match Encoding::for_bom(&bytes) {
         Some((encoding, _)) => encoding,
         None if std::str::from_utf8(&bytes).is_ok() => encoding_rs::UTF_8,
@@ -126,6 +139,7 @@ pub(super) fn read_text(path: &Path, setting: &str) -> Result<(String, &'static 
     if broken {
         let line = 1 + text.split('\u{fffd}').next().unwrap_or_default().matches('\n').count();
         bail!(
+            "{}:{line}：不是 {} 文本，而文件看似是该编码；请存为 UTF-8（{setting}）",
             "{}:{line}: not {} text, which the file seemed to be; save it as UTF-8 ({setting})",
             path.display(),
             used.name()

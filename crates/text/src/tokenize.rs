@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::panic::resume_unwind;
 use std::thread;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +19,7 @@ use super::subword::Subword;
 use super::{Counter, Segmenter, TaggedToken, Token, Truncation};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 
 /// Form of the written lines.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -138,7 +139,11 @@ pub fn tokenize_stream(
     mut counter: Option<&mut Counter>,
     ctx: &Ctx,
 ) -> Result<Report> {
-    ensure!(!params.separator.contains(['\n', '\r']), "a separator cannot hold a line break: a line is a document");
+    ensure!(
+        !params.separator.contains(['\n', '\r']),
+        "分隔符不能含换行：一行是一篇文档",
+        "a separator cannot hold a line break: a line is a document"
+    );
     let mut report = Report::new("tokenize");
     let (mut bytes, mut tokens, mut broken) = (0u64, 0u64, Vec::new());
     let counted = counter.is_some();
@@ -157,7 +162,7 @@ pub fn tokenize_stream(
                     });
                     ctx.install(|| batches.collect::<Result<Vec<_>>>())
                 })
-                .context("cannot start a thread")?;
+                .context(message!("无法启动线程", "cannot start a thread"))?;
             let after = report.rows_in + lines.len() as u64 + 1;
             let in_and_out = write(&mut output, &texts).map(|()| read(&mut input, &mut next, after));
             Ok::<_, anyhow::Error>((cut.join().unwrap_or_else(|panic| resume_unwind(panic)), in_and_out))
@@ -182,13 +187,13 @@ pub fn tokenize_stream(
         if next_is_read.is_err() {
             // The tokens cut so far are written, though nothing after them can be read.
             write(&mut output, &texts)?;
-            output.flush().context("cannot write")?;
+            output.flush().context(message!("无法写入", "cannot write"))?;
         }
         more = next_is_read?;
         std::mem::swap(&mut chunk, &mut next);
     }
     write(&mut output, &texts)?;
-    output.flush().context("cannot write")?;
+    output.flush().context(message!("无法写入", "cannot write"))?;
     report.rows_out = report.rows_in - broken.len() as u64;
     report.fact("bytes", bytes);
     report.fact(if params.terms { "terms" } else { "tokens" }, tokens);
@@ -201,11 +206,11 @@ pub fn tokenize_stream(
 
 /// Reads the next lines, of which `first` is the number of the first; false at the end of the input.
 fn read(input: &mut impl BufRead, chunk: &mut Chunk, first: u64) -> Result<bool> {
-    chunk.fill(input, CHUNK).with_context(|| format!("cannot read line {first}"))
+    chunk.fill(input, CHUNK).with_context(|| message!("无法读取第 {first} 行", "cannot read line {first}"))
 }
 
 fn write(output: &mut impl Write, texts: &[String]) -> Result<()> {
-    texts.iter().try_for_each(|text| output.write_all(text.as_bytes())).context("cannot write")
+    texts.iter().try_for_each(|text| output.write_all(text.as_bytes())).context(message!("无法写入", "cannot write"))
 }
 
 /// Some lines as they are written.

@@ -10,10 +10,12 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use super::{Segmenter, Token};
+
+use inkstone_base::{bail, ensure, message};
 
 /// A strategy of truncation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -69,35 +71,48 @@ impl FromStr for Truncation {
 
     fn from_str(text: &str) -> Result<Truncation> {
         parse(text).with_context(|| {
-            format!("{text:?} is no truncation: none, head:512, tail:512, head+tail:128+382 or head+tail:512@0.25")
+            message!(
+                "{text:?} 不是截断方式：可用 none、head:512、tail:512、head+tail:128+382 或 head+tail:512@0.25",
+                "{text:?} is no truncation: none, head:512, tail:512, head+tail:128+382 or head+tail:512@0.25"
+            )
         })
     }
 }
 
 fn parse(text: &str) -> Result<Truncation> {
     let number = |field: &str| -> Result<usize> {
-        let number = field.trim().parse().with_context(|| format!("{field:?} is not a whole number"))?;
-        ensure!((1..=u32::MAX as usize).contains(&number), "{number} tokens is out of range");
+        let number =
+            field.trim().parse().with_context(|| message!("{field:?} 不是整数", "{field:?} is not a whole number"))?;
+        ensure!(
+            (1..=u32::MAX as usize).contains(&number),
+            "{number} 个词元超出范围",
+            "{number} tokens is out of range"
+        );
         Ok(number)
     };
     let text = text.trim();
     if text == "none" {
         return Ok(Truncation::None);
     }
-    let (strategy, limits) = text.split_once(':').context("a limit is missing")?;
+    let (strategy, limits) = text.split_once(':').context(message!("缺少长度上限", "a limit is missing"))?;
     match strategy.trim() {
         "head" => Ok(Truncation::Head(number(limits)?)),
         "tail" => Ok(Truncation::Tail(number(limits)?)),
         "head+tail" => match (limits.split_once('+'), limits.split_once('@')) {
             (Some((head, tail)), None) => Ok(Truncation::HeadTail { head: number(head)?, tail: number(tail)? }),
             (None, Some((limit, share))) => {
-                let head: f64 = share.trim().parse().with_context(|| format!("{share:?} is not a share"))?;
-                ensure!((0.0..=1.0).contains(&head), "the share of the head is between 0 and 1, not {head}");
+                let head: f64 =
+                    share.trim().parse().with_context(|| message!("{share:?} 不是比例", "{share:?} is not a share"))?;
+                ensure!(
+                    (0.0..=1.0).contains(&head),
+                    "文首所占比例须在 0 到 1 之间，不能是 {head}",
+                    "the share of the head is between 0 and 1, not {head}"
+                );
                 Ok(Truncation::Share { limit: number(limit)?, head })
             }
-            _ => bail!("head+tail takes HEAD+TAIL or LIMIT@SHARE"),
+            _ => bail!("head+tail 须写成 文首+文末 或 上限@比例", "head+tail takes HEAD+TAIL or LIMIT@SHARE"),
         },
-        other => bail!("there is no strategy {other:?}"),
+        other => bail!("没有策略 {other:?}", "there is no strategy {other:?}"),
     }
 }
 

@@ -9,13 +9,14 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use inkstone_base::data::TooLittle;
 use inkstone_base::disk;
+use inkstone_base::{bail, ensure, message};
 
 /// A limit on document frequency: a whole number counts documents, a number with a point is a share of them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,7 +35,12 @@ impl FromStr for DfLimit {
             return Ok(DfLimit::Count(count));
         }
         let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
-        share.map(DfLimit::Share).with_context(|| format!("{text:?} is no count (2) and no share of 0.0 to 1.0 (0.5)"))
+        share.map(DfLimit::Share).with_context(|| {
+            message!(
+                "{text:?} 既不是个数（如 2），也不是 0.0 到 1.0 的比例（如 0.5）",
+                "{text:?} is no count (2) and no share of 0.0 to 1.0 (0.5)"
+            )
+        })
     }
 }
 
@@ -53,7 +59,10 @@ impl DfLimit {
         match self {
             DfLimit::Count(count) => Ok(count as f64),
             DfLimit::Share(share) if (0.0..=1.0).contains(&share) => Ok(share * n as f64),
-            DfLimit::Share(share) => bail!("{setting} = {share} is not a share; write 0.0 to 1.0, or a whole number"),
+            DfLimit::Share(share) => bail!(
+                "{setting} = {share} 不是比例；请写 0.0 到 1.0，或整数",
+                "{setting} = {share} is not a share; write 0.0 to 1.0, or a whole number"
+            ),
         }
     }
 }
@@ -79,9 +88,9 @@ impl VocabularyParams {
         let (least, most) = (self.min_df.documents(documents, "min_df")?, self.max_df.documents(documents, "max_df")?);
         ensure!(
             least <= most,
-            TooLittle(format!(
-                "max_df ({most} of {documents} documents) is below min_df ({least}): no word can be in between; lower min_df \
-                 or raise max_df"
+            TooLittle(message!(
+                "max_df（{documents} 篇文档中的 {most} 篇）小于 min_df（{least}）：没有词能在其间；请降低 min_df 或提高 max_df",
+                "max_df ({most} of {documents} documents) is below min_df ({least}): no word can be in between; lower min_df or raise max_df"
             ))
         );
         let within = |f: &Frequency| f.documents > 0 && (least..=most).contains(&(f.documents as f64));
@@ -100,9 +109,9 @@ impl VocabularyParams {
         }
         ensure!(
             !kept.is_empty(),
-            TooLittle(format!(
-                "no word is left of {} in {documents} documents: each is in fewer than {least} (min_df) or more than {most} \
-                 (max_df) of them; lower min_df or raise max_df",
+            TooLittle(message!(
+                "{documents} 篇文档的 {} 个词没有一个留下：每个词所在的文档都少于 {least}（min_df）或多于 {most}（max_df）；请降低 min_df 或提高 max_df",
+                "no word is left of {} in {documents} documents: each is in fewer than {least} (min_df) or more than {most} (max_df) of them; lower min_df or raise max_df",
                 words.len()
             ))
         );
@@ -170,7 +179,12 @@ impl Counter {
     }
 
     pub fn build(&self, params: &VocabularyParams) -> Result<Vocabulary> {
-        ensure!(!self.words.is_empty(), "there are no words to choose from in {} documents", self.documents);
+        ensure!(
+            !self.words.is_empty(),
+            "{} 篇文档中没有可选的词",
+            "there are no words to choose from in {} documents",
+            self.documents
+        );
         let mut words: Vec<(&str, Frequency)> =
             self.words.iter().map(|(word, tally)| (word.as_ref(), tally.frequency)).collect();
         words.sort_unstable_by_key(|&(word, frequency)| (Reverse(frequency.count), word));

@@ -38,6 +38,8 @@ use super::theme::Theme;
 use super::words::{self, Word};
 use super::{Language, Start, Workspace, copy, picture, view};
 
+use inkstone_base::language::Message;
+
 /// The box over the page.
 #[derive(Clone, Debug)]
 pub(crate) enum Dialog {
@@ -93,7 +95,7 @@ pub struct App {
     /// True if a key has changed the language.
     language_chosen: bool,
     /// The last fault of the scribe.
-    fault: Option<String>,
+    fault: Option<Message>,
     quit: bool,
     pub(super) reading: ReadingThread,
     pub(super) events: Sender<Event>,
@@ -480,6 +482,7 @@ impl App {
             Action::Language => {
                 self.language = if self.language == Language::Zh { Language::En } else { Language::Zh };
                 self.language_chosen = true;
+                self.language.use_for_messages();
             }
             Action::Help => self.dialog = Some(Dialog::Help(0)),
             Action::Quit if self.jobs.busy() => self.dialog = Some(Dialog::Question(PendingQuestion::Quit)),

@@ -17,6 +17,7 @@ use super::event::Event;
 use super::words;
 use inkstone_base::disk;
 use inkstone_base::language::Language;
+use inkstone_base::message;
 
 const EVENTS: usize = 50;
 
@@ -90,7 +91,7 @@ impl Recorder {
         let (text, folder) = text.unwrap_or_else(|| (written(&CrashRecord::default(), message, backtrace), None));
         let name = format!("crash-{}-", Local::now().format("%Y%m%d-%H%M%S"));
         let save = |folder: &Path| {
-            let cannot = || format!("cannot write a report in {}", folder.display());
+            let cannot = || message!("无法在 {} 写报告", "cannot write a report in {}", folder.display());
             disk::make_dir(folder)?;
             // A new file with letters that nobody can foretell, which its owner alone may read: others put no link in its place.
             let made = tempfile::Builder::new().prefix(&name).suffix(".txt").tempfile_in(folder);

@@ -8,12 +8,13 @@ use super::Workspace;
 use super::event::Event;
 use super::reading;
 use inkstone_base::job::{Ctx, Job, JobState};
+use inkstone_base::language::Message;
 
 /// Work on a thread of its own, and its answer. Dropping it cancels the work, so a new errand put
 /// in its place ends the old one.
 pub(crate) struct Errand<T> {
     job: Option<Job<T>>,
-    found: Option<Result<T, String>>,
+    found: Option<Result<T, Message>>,
 }
 
 /// Starts errands where there is no desk: in the forms, and before any project is open.
@@ -85,7 +86,7 @@ impl<T: Send + 'static> Errand<T> {
 
 impl<T: Send + 'static> Errand<T> {
     /// The answer of an errand that has just ended, or its error; `errand` is then `None`.
-    pub(crate) fn arrived(errand: &mut Option<Errand<T>>) -> Option<Result<T, String>> {
+    pub(crate) fn arrived(errand: &mut Option<Errand<T>>) -> Option<Result<T, Message>> {
         errand.as_mut()?.look().then(|| errand.take()?.found).flatten()
     }
 }
@@ -113,9 +114,14 @@ impl<T> Errand<T> {
         self.found.as_mut()?.as_mut().ok()
     }
 
-    /// The error, ready to show.
+    /// Its error, if it failed.
+    pub(crate) fn error(&self) -> Option<&Message> {
+        self.found.as_ref()?.as_ref().err()
+    }
+
+    /// The text of its error in the language of the screen, if it failed.
     pub(crate) fn fault(&self) -> Option<&str> {
-        self.found.as_ref()?.as_ref().err().map(String::as_str)
+        self.error().map(|error| &**error)
     }
 
     pub(crate) fn waiting(&self) -> bool {

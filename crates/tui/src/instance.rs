@@ -3,7 +3,7 @@
 use crate::jobs::words;
 use crate::width;
 use inkstone_base::disk::NotOurs;
-use inkstone_base::language::Language;
+use inkstone_base::language::{Language, Message};
 use inkstone_base::lock::{self, Attempt, Holder, Lock};
 use inkstone_tables::project::Project;
 
@@ -26,7 +26,7 @@ pub enum Why {
     /// The folder cannot be written, and this is what the system says of it.
     Folder(String),
     /// The folder is somebody else's: its path, and what it holds.
-    NotOurs(String, String),
+    NotOurs(String, Message),
 }
 
 impl From<anyhow::Error> for Why {

@@ -30,6 +30,8 @@ mod instance;
 mod intent;
 mod jobs;
 mod laboratory;
+#[cfg(test)]
+mod languages;
 mod ledger;
 mod list;
 mod look;
@@ -69,10 +71,11 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use inkstone_base::data::{Document, Report};
 use inkstone_base::disk::Formulas;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_base::{figures, width};
 use inkstone_tables::project::Project;
@@ -242,6 +245,7 @@ pub fn mend(bench: MendingBench) -> Result<()> {
 
 /// Opens the workbench on this terminal and returns when the user leaves it. Fails when there is no terminal.
 pub fn open(workspace: Workspace) -> Result<()> {
+    workspace.language.use_for_messages();
     terminal::show(workspace)
 }
 
@@ -267,7 +271,12 @@ pub fn picture(workspace: Workspace, size: (u16, u16), keys: &str, patience: Dur
     let until = Instant::now() + patience;
     let settle = |app: &mut app::App| {
         while app.waiting() || app.busy() {
-            ensure!(Instant::now() < until, "the page was not complete after {} s", patience.as_secs());
+            ensure!(
+                Instant::now() < until,
+                "{} 秒后页面仍未完成",
+                "the page was not complete after {} s",
+                patience.as_secs()
+            );
             let event = events.recv_timeout(Duration::from_millis(20)).unwrap_or(event::Event::Tick);
             app.take(event);
         }

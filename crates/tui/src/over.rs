@@ -3,7 +3,6 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::bail;
 use crossterm::event::KeyEvent;
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -17,6 +16,8 @@ use super::page::Page;
 use super::reading::ReadingThread;
 use super::{Language, Start, Workspace, tour, view, words as common};
 use inkstone_base::data::Key;
+use inkstone_base::language::Message;
+use inkstone_base::{bail, message};
 
 /// Time between two looks at the configuration.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
@@ -88,7 +89,7 @@ impl App {
                 sheet = (forms.change)(&sheet, &change)?;
             }
             if let Some(fault) = sheet.faults.first() {
-                bail!("{}: {}", fault.path, fault.message);
+                bail!("{}：{}", "{}: {}", fault.path, fault.message);
             }
             (forms.save)(&sheet)?;
             Ok(true)
@@ -110,7 +111,7 @@ impl App {
             }
             Some(Err(fault)) => {
                 self.over.then_run = None;
-                self.notice = Some(fault);
+                self.notice = Some(fault.to(self.language).to_owned());
             }
         }
     }
@@ -204,14 +205,14 @@ impl App {
                     self.notice = Some(self.say(form_words::REOPENED).to_owned());
                     return self.run_addition();
                 }
-                Err(error) => format!("{error:#}"),
+                Err(error) => Message::of_error(&error),
             },
             Some(Err(fault)) => fault,
         };
-        let fault = format!("{}: {fault}", self.say(form_words::NOT_REOPENED));
+        let fault = message!("{}：{fault}", "{}: {fault}", form_words::NOT_REOPENED);
         match &mut self.over.settings {
             Some(settings) => settings.tell(fault),
-            None => self.notice = Some(fault),
+            None => self.notice = Some(fault.to(self.language).to_owned()),
         }
     }
 

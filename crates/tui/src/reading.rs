@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use encoding_rs::{Encoding, GB18030, UTF_8};
@@ -17,6 +17,8 @@ use super::event::Event;
 use inkstone_base::data::Report;
 use inkstone_base::disk;
 use inkstone_base::job::{Ctx, Job, panic_text};
+use inkstone_base::language::Message;
+use inkstone_base::{error, message};
 use inkstone_corpus::ingest::IngestLog;
 use inkstone_tables::project::Project;
 
@@ -34,7 +36,7 @@ pub enum Request {
 /// The result of a [`Request`]. Errors are chains in words, ready to show.
 pub enum Answer {
     /// To [`Request::Rejects`].
-    Rejects(Result<Rejects, String>),
+    Rejects(Result<Rejects, Message>),
     /// To [`Request::Reports`].
     Reports(Vec<Report>),
 }
@@ -110,14 +112,16 @@ fn answer(workspace: &Workspace, request: Request) -> Answer {
 }
 
 /// Runs one piece of reading so that even a panic in it (a segmenter, a damaged file) is an error on its page only.
-pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T, String> {
+pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T, Message> {
     let result = catch_unwind(AssertUnwindSafe(work));
-    result.unwrap_or_else(|panic| Err(anyhow!("internal error: {}", panic_text(panic.as_ref())))).map_err(chain)
+    result
+        .unwrap_or_else(|panic| Err(error!("内部错误：{}", "internal error: {}", panic_text(panic.as_ref()))))
+        .map_err(chain)
 }
 
 /// An error as the screen shows it.
-pub(crate) fn chain(error: anyhow::Error) -> String {
-    format!("{error:#}")
+pub(crate) fn chain(error: anyhow::Error) -> Message {
+    Message::of_error(&error)
 }
 
 fn rejects(project: &Project) -> Result<Rejects> {
@@ -131,13 +135,14 @@ fn rejects(project: &Project) -> Result<Rejects> {
     let files = log.iter().flat_map(|log| &log.files);
     let encodings: BTreeMap<&str, &str> =
         files.filter_map(|f| Some((f.path.as_str(), f.encoding.as_ref()?.name.as_str()))).collect();
-    let file = std::fs::File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    let file = std::fs::File::open(path).with_context(|| message!("无法打开 {}", "cannot open {}", path.display()))?;
     for line in BufReader::new(file).split(b'\n') {
-        let line = line.with_context(|| format!("cannot read {}", path.display()))?;
+        let line = line.with_context(|| message!("无法读取 {}", "cannot read {}", path.display()))?;
         rejects.total += 1;
         if rejects.rows.len() < REJECTS_SHOWN {
-            let mut row: Reject = serde_json::from_slice(&line)
-                .with_context(|| format!("line {} of {} is not a reject", rejects.total, path.display()))?;
+            let mut row: Reject = serde_json::from_slice(&line).with_context(|| {
+                message!("{1} 的第 {0} 行不是拒收记录", "line {} of {} is not a reject", rejects.total, path.display())
+            })?;
             row.raw = row.raw.map(|raw| original(&raw, encodings.get(row.file.as_str()).copied()));
             rejects.rows.push(row);
         }

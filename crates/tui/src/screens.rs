@@ -94,8 +94,8 @@ fn the_command_goes_to_the_clipboard_once() {
     assert!(bench.screen(SMALL, "8y").contains("已送往剪贴板: inkstone run --headless"));
     assert_eq!(bench.app.take_clipboard().as_deref(), Some("inkstone run --headless"));
     assert_eq!(bench.app.take_clipboard(), None);
-    assert!(bench.screen(SMALL, "8").contains("无界面等价命令: inkstone run --headless"));
-    assert!(bench.screen(SMALL, "1").contains("无界面等价命令: inkstone clean --headless"));
+    assert!(bench.screen(SMALL, "8").contains("等价命令: inkstone run --headless"));
+    assert!(bench.screen(SMALL, "1").contains("等价命令: inkstone clean --headless"));
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn errors_and_panics_of_a_run_are_shown_as_chains() {
     let mut bench = Bench::open(&empty(), |w| w.run = run);
     bench.press("r");
     bench.finish();
-    assert!(bench.screen(SMALL, "").contains("internal error: a broken invariant"));
+    assert!(bench.screen(SMALL, "").contains("内部错误：a broken invariant"));
 }
 
 #[test]
@@ -206,8 +206,8 @@ fn a_broken_file_is_an_error_on_its_page_and_nowhere_else() {
     std::fs::write(project.backtest("tone"), "{").unwrap();
     std::fs::write(project.clean().path(1), "PAR1 cut short").unwrap();
     let mut bench = Bench::open(&dir, |_| ());
-    assert!(bench.screen((120, 24), "7").contains("is cut short"));
-    assert!(bench.screen((120, 24), "1").contains("is cut short"));
+    assert!(bench.screen((120, 24), "7").contains("不完整"));
+    assert!(bench.screen((120, 24), "1").contains("不完整"));
     assert!(bench.screen(SMALL, "9").contains("按 r 开始"));
 }
 
@@ -219,7 +219,7 @@ fn a_segmenter_that_panics_spoils_one_document_only() {
             Ok(cut_in_pieces(text, 2))
         });
     });
-    assert!(bench.screen(SMALL, "1tjj").contains("internal error: no words for this"));
+    assert!(bench.screen(SMALL, "1tjj").contains("内部错误：no words for this"));
     assert!(bench.screen(SMALL, "j").contains("‹瑞禾/电气›/今日"));
 }
 

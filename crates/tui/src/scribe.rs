@@ -11,6 +11,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use inkstone_base::disk;
+use inkstone_base::language::Message;
+use inkstone_base::message;
 
 /// Bytes of a log file; when it is full it takes the place of the one before it, so that the last half to one megabyte is kept.
 pub(crate) const LOG_BYTES: u64 = 512 << 10;
@@ -30,7 +32,7 @@ enum Writing {
 pub struct Scribe {
     sender: Sender<Writing>,
     ended: Receiver<()>,
-    fault: Arc<Mutex<Option<String>>>,
+    fault: Arc<Mutex<Option<Message>>>,
 }
 
 impl Scribe {
@@ -49,13 +51,13 @@ impl Scribe {
                         Writing::Session(text) => replace(&session, &text),
                     };
                     if let Err(error) = result {
-                        *faults.lock().unwrap_or_else(PoisonError::into_inner) = Some(format!("{error:#}"));
+                        *faults.lock().unwrap_or_else(PoisonError::into_inner) = Some(Message::of_error(&error));
                     }
                 }
                 // Nobody listens any more when the workbench has lost its patience.
                 let _ = end.send(());
             })
-            .context("cannot start a thread for the log")?;
+            .context(message!("无法启动写日志的线程", "cannot start a thread for the log"))?;
         Ok(Scribe { sender, ended, fault })
     }
 
@@ -70,7 +72,7 @@ impl Scribe {
     }
 
     /// The fault of a write since the last call.
-    pub fn fault(&self) -> Option<String> {
+    pub fn fault(&self) -> Option<Message> {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
@@ -86,7 +88,7 @@ impl Scribe {
 fn append(folder: &Path, line: &str) -> Result<()> {
     disk::make_dir(folder)?;
     let [before, now] = LOG_FILES.map(|name| folder.join(name));
-    let cannot = || format!("cannot write {}", now.display());
+    let cannot = || message!("无法写入 {}", "cannot write {}", now.display());
     if fs::metadata(&now).is_ok_and(|there| there.len() + line.len() as u64 >= LOG_BYTES) {
         fs::rename(&now, &before).with_context(cannot)?;
     }
@@ -101,7 +103,7 @@ fn append(folder: &Path, line: &str) -> Result<()> {
 
 /// Puts a text in the place of a file, whole or not at all. The name on the way is not one of those that a run sweeps away as leftovers.
 fn replace(path: &Path, text: &str) -> Result<()> {
-    let cannot = || format!("cannot write {}", path.display());
+    let cannot = || message!("无法写入 {}", "cannot write {}", path.display());
     if let Some(folder) = path.parent() {
         disk::make_dir(folder)?;
     }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::bail;
 use tempfile::TempDir;
 
 use super::bench::{Bench, LARGE, SMALL, empty, filled};
 use super::page::Page;
 use super::{Language, Runner};
+
+use inkstone_base::bail;
 
 /// Pages whose picture in this state is snapped; times on the page of jobs are never the same, and its own tests have them.
 fn snap(state: &str, dir: &Arc<TempDir>, run: Option<Runner>, pages: &[Page]) {
@@ -67,6 +68,11 @@ fn every_page_goes_on_while_a_job_is_under_way() {
 
 #[test]
 fn every_page_tells_that_a_job_failed() {
-    let run: Runner = Arc::new(|_| bail!("clean: cannot write part-00001.parquet: No space left on device"));
+    let run: Runner = Arc::new(|_| {
+        bail!(
+            "clean：无法写入 part-00001.parquet：磁盘已满（No space left on device）",
+            "clean: cannot write part-00001.parquet: No space left on device"
+        )
+    });
     snap("failed", &filled(), Some(run), &Page::ALL[..8]);
 }

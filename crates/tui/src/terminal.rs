@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use crossterm::event::{
@@ -34,9 +34,10 @@ use super::scene::Scene;
 use super::suspend::{self, StopRequests};
 use super::welcome::Welcome;
 use super::{Language, WelcomeBench, Workspace, view};
-#[cfg(unix)]
 use inkstone_base::memory;
 use inkstone_base::signals::{self, Hearing};
+use inkstone_base::{bail, message};
+#[cfg(unix)]
 
 /// Time between two looks at the run.
 const TICK: Duration = Duration::from_millis(80);
@@ -71,7 +72,8 @@ fn work_on(mut stage: OpenTerminal, opened: Option<Workspace>) -> Result<()> {
         Some(workspace) => {
             if workspace.mouse {
                 stage.screen.mouse = true;
-                execute!(stdout(), EnableMouseCapture).context("cannot draw on this terminal")?;
+                execute!(stdout(), EnableMouseCapture)
+                    .context(message!("无法在此终端上绘制", "cannot draw on this terminal"))?;
             }
             stage.work(workspace)
         }
@@ -125,18 +127,21 @@ impl OpenTerminal {
         let (sender, events) = channel();
         let recorder = Recorder::default();
         let screen = Screen::take(mouse, recorder.clone())?;
-        let terminal =
-            Terminal::new(CrosstermBackend::new(stdout())).context("cannot draw on this terminal (try --headless)")?;
+        let terminal = Terminal::new(CrosstermBackend::new(stdout())).context(message!(
+            "无法在此终端上绘制（可用 --headless）",
+            "cannot draw on this terminal (try --headless)"
+        ))?;
         // Told to end by the system (a closed window, a kill): leave in good order.
         let end = sender.clone();
         let hearing = signals::on_end(move |_| drop(end.send(Event::End)))?;
-        let asked = StopRequests::listen().context("cannot listen to signals")?;
+        let asked = StopRequests::listen().context(message!("无法监听信号", "cannot listen to signals"))?;
         let keys = Keys::listen(sender.clone(), asked.clone())?;
         Ok(OpenTerminal { terminal, sender, events, keys, screen, recorder, asked, hearing })
     }
 
     fn size(&self) -> Result<(u16, u16)> {
-        let size = self.terminal.size().context("cannot ask the terminal for its size")?;
+        let size =
+            self.terminal.size().context(message!("无法向终端询问尺寸", "cannot ask the terminal for its size"))?;
         Ok((size.width, size.height))
     }
 
@@ -146,7 +151,9 @@ impl OpenTerminal {
         let mut app = App::remembering(workspace, self.size()?, self.sender.clone())?;
         // Nothing of what was shown before may shine through. (To clear a terminal asks it where its cursor is, and not all answer.)
         let (width, height) = self.size()?;
-        self.terminal.resize(Rect::new(0, 0, width, height)).context("cannot draw on this terminal")?;
+        self.terminal
+            .resize(Rect::new(0, 0, width, height))
+            .context(message!("无法在此终端上绘制", "cannot draw on this terminal"))?;
         let played = catch_unwind(AssertUnwindSafe(|| self.play(&mut app)));
         let OpenTerminal { keys, screen, hearing: _hearing, .. } = self;
         drop(keys);
@@ -155,6 +162,7 @@ impl OpenTerminal {
             // The rest of the workbench may panic once more; the report is already written.
             let _ = catch_unwind(AssertUnwindSafe(|| app.abandon(PATIENCE)));
             bail!(
+                "工作台因自身的错误而退出；任务已停止，已完成的部分都保留",
                 "the workbench ended by an error of its own; its jobs were stopped, and what they had finished is kept"
             );
         };
@@ -163,13 +171,15 @@ impl OpenTerminal {
     }
 
     fn play(&mut self, scene: &mut impl Scene) -> Result<()> {
-        let mut to_clipboard =
-            |text: &str| execute!(stdout(), Print(clipboard(text))).context("cannot write to this terminal");
+        let mut to_clipboard = |text: &str| {
+            execute!(stdout(), Print(clipboard(text)))
+                .context(message!("无法写到此终端", "cannot write to this terminal"))
+        };
         let pause = || {
             let stop = self.asked.take_stop();
             if stop {
                 give_back(&self.screen.taken);
-                suspend::stop().context("cannot stop for a while")?;
+                suspend::stop().context(message!("无法暂时挂起", "cannot stop for a while"))?;
             }
             if stop | self.asked.take_went_on() {
                 self.screen.take_again()?;
@@ -189,8 +199,8 @@ fn refuse_other_than_utf8(locale: &str) -> Result<()> {
         _ => return Ok(()),
     };
     bail!(
-        "this terminal is set to {named} ({locale}), and the workbench draws UTF-8: set the terminal's encoding to UTF-8 and \
-         LANG=zh_CN.UTF-8, or run with --headless / 终端编码为 {named}，请改为 UTF-8 并设 LANG=zh_CN.UTF-8，或使用 --headless"
+        "此终端设为 {named}（{locale}），而工作台用 UTF-8 绘制：请把终端编码设为 UTF-8 并设 LANG=zh_CN.UTF-8，或使用 --headless",
+        "this terminal is set to {named} ({locale}), and the workbench draws UTF-8: set the terminal's encoding to UTF-8 and LANG=zh_CN.UTF-8, or run with --headless"
     );
 }
 
@@ -212,12 +222,17 @@ fn serve<S: Scene, B: Backend<Error: std::error::Error + Send + Sync + 'static>>
     while !scene.is_over() {
         if pause()? {
             // Nothing is left of the picture, and the window may have another size.
-            let size = terminal.size().context("cannot ask the terminal for its size")?;
-            terminal.resize(Rect::new(0, 0, size.width, size.height)).context("cannot draw on this terminal")?;
+            let size =
+                terminal.size().context(message!("无法向终端询问尺寸", "cannot ask the terminal for its size"))?;
+            terminal
+                .resize(Rect::new(0, 0, size.width, size.height))
+                .context(message!("无法在此终端上绘制", "cannot draw on this terminal"))?;
             draw |= take(scene, Event::Resize(size.width, size.height));
         }
         if draw {
-            terminal.draw(|frame| scene.draw(frame)).context("cannot draw on this terminal")?;
+            terminal
+                .draw(|frame| scene.draw(frame))
+                .context(message!("无法在此终端上绘制", "cannot draw on this terminal"))?;
         }
         draw = false;
         if let Some(text) = scene.take_clipboard() {
@@ -255,7 +270,10 @@ struct Screen {
 impl Screen {
     fn take(mouse: bool, recorder: Recorder) -> Result<Screen> {
         remember_modes();
-        enable_raw_mode().context("this is no terminal to draw on (use --headless)")?;
+        enable_raw_mode().context(message!(
+            "没有可供绘制的终端（请用 --headless）",
+            "this is no terminal to draw on (use --headless)"
+        ))?;
         let taken = Arc::new(AtomicBool::new(true));
         let to_give_back = taken.clone();
         let screen = Screen { taken, mouse, _hook: Hook::set(recorder, move || give_back(&to_give_back)) };
@@ -267,14 +285,16 @@ impl Screen {
     fn take_again(&self) -> Result<()> {
         self.taken.store(true, Ordering::Relaxed);
         let _ = disable_raw_mode();
-        enable_raw_mode().context("the terminal is no longer ours to draw on")?;
+        enable_raw_mode().context(message!("终端已不能再绘制", "the terminal is no longer ours to draw on"))?;
         self.enter()
     }
 
     fn enter(&self) -> Result<()> {
-        execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste).context("cannot draw on this terminal")?;
+        execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste)
+            .context(message!("无法在此终端上绘制", "cannot draw on this terminal"))?;
         if self.mouse {
-            execute!(stdout(), EnableMouseCapture).context("cannot draw on this terminal")?;
+            execute!(stdout(), EnableMouseCapture)
+                .context(message!("无法在此终端上绘制", "cannot draw on this terminal"))?;
         }
         Ok(())
     }
@@ -356,7 +376,7 @@ impl Keys {
                     }
                 }
             })
-            .context("cannot start a thread for the keyboard")?;
+            .context(message!("无法启动读取键盘的线程", "cannot start a thread for the keyboard"))?;
         Ok(Keys { stop })
     }
 }

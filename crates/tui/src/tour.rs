@@ -9,6 +9,7 @@ use ratatui::widgets::Paragraph;
 use super::app::App;
 use super::page::Page;
 use super::{look, sentences, view};
+
 use inkstone_base::language::Word;
 
 /// A step: its page and what there is to say.
@@ -58,7 +59,7 @@ pub(crate) static STEPS: [TourStep; 8] = [
     step(
         Page::Factor,
         "因子的检验：RankIC、分层、多空净值、换手。这个市场是合成的：图上方写着植入的真值，测得的数与它并排。试试 ] 换一个因子，v 换分层图。",
-        "The tests of a factor: RankIC, layers, the long-short book. The market is made, so what was planted stands above the charts beside what was found. Try ] for the next factor, v.",
+        "The tests of a factor: RankIC, layers, the long-short portfolio. The market is made, so what was planted stands above the charts beside what was found. Try ] for the next factor, v.",
     ),
     step(
         Page::Ledger,
@@ -68,7 +69,7 @@ pub(crate) static STEPS: [TourStep; 8] = [
     step(
         Page::Jobs,
         "流水线的每一步：进出多少、剔除多少及原因。没有变化的阶段会跳过。试试 x 看导入时拒收的行，然后按 , 看设置。导览到此结束。",
-        "Every stage of the pipeline: what went in and out, what was dropped and why. Unchanged stages are skipped. Try x for the rows set aside, then , for the settings. This ends the tour.",
+        "Every stage of the pipeline: what went in and out, what was dropped and why. Unchanged stages are skipped. Try x for the rejected rows, then , for the settings. This ends the tour.",
     ),
 ];
 

@@ -51,6 +51,7 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>) {
 
 /// Draws everything as pages see it.
 pub(crate) fn compose(app: &App, frame: &mut Frame<'_>) {
+    let _guard = app.language.on_this_thread();
     lay_out(app, frame);
     free_bars(frame.buffer_mut());
     disarm(frame.buffer_mut());

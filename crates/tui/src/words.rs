@@ -23,7 +23,7 @@ words! {
     DARK: "深色", "dark";
     LIGHT: "浅色", "light";
     PALETTE: "命令", "Commands";
-    PALETTE_HINT: "Enter 执行 · Esc 关闭 · 汉字、英文或拼音首字母", "Enter does it · Esc closes";
+    PALETTE_HINT: "Enter 执行 · Esc 关闭 · 汉字、英文或拼音首字母", "Enter run · Esc close";
     PALETTE_EMPTY: "没有这样的命令", "no such command";
     NOT_NOW: "现在不能", "not now";
     SAVED: "已存到", "saved in";
@@ -46,7 +46,7 @@ words! {
     SORT: "种类", "kind";
     TOO_SMALL: "窗口太小：至少 60 列 16 行", "The window is too small: 60 columns and 16 rows at least";
     HELP: "全部按键", "All keys";
-    HELP_HINT: "j/k 滚动 · Esc 关闭", "j/k scroll · Esc closes";
+    HELP_HINT: "j/k 滚动 · Esc 关闭", "j/k scroll · Esc close";
     YES_NO: "y 是 · n 否", "y yes · n no";
     ASK_LIBRARY: "这个项目的配置（[onnx] library）指定了一个本机代码库。加载它，就是以你的权限运行其中的代码。信任并加载吗？这个回答会记住，文件改变后再问。",
         "The configuration of this project names a library of native code ([onnx] library). Loading it runs its code with your rights. Trust it? A yes is kept until the file changes.";
@@ -54,7 +54,7 @@ words! {
         "The library of native code that the configuration names ([onnx] library) has changed since you agreed to it. Loading it runs its code with your rights. Trust it as it is now?";
     CRASHED: "工作台因自身的错误而退出，报告在", "The workbench ended by an error of its own; the report is";
     CRASHED_SILENTLY: "工作台因自身的错误而退出，报告无法写入", "The workbench ended by an error of its own; the report cannot be written";
-    NO_SCREEN: "无界面等价命令", "without a screen";
+    NO_SCREEN: "等价命令", "CLI";
     COPIED: "已送往剪贴板", "sent to the clipboard";
 
     NO_CORPUS: "还没有语料：按 r 运行流水线，或在 workbench.toml 的 [[source]] 里指定文件。", "There are no documents yet: press r to run the pipeline, or name files under [[source]] in workbench.toml.";
@@ -66,8 +66,8 @@ words! {
     REPEAT: "重", "≈";
     TITLE: "标题", "title";
     NEWS: "新闻", "news";
-    REPORT: "研报", "rept";
-    ANNOUNCEMENT: "公告", "annc";
+    REPORT: "研报", "report";
+    ANNOUNCEMENT: "公告", "notice";
     POST: "帖子", "post";
     CHARACTERS: "字", "characters";
     CUT_CHARACTERS: "按字", "characters";
@@ -75,19 +75,19 @@ words! {
     REPEATS: "重复于", "repeats";
     SEARCH: "搜索", "search";
     SEARCHING: "查找中…", "searching…";
-    SEARCH_KEYS: " Enter 确定  Esc 取消  Ctrl-U 清空", " Enter keep  Esc leave  Ctrl-U clear";
+    SEARCH_KEYS: " Enter 确定  Esc 取消  Ctrl-U 清空", " Enter keep  Esc cancel  Ctrl-U clear";
 
-    NO_RUN: "本次还没有运行。按 r 开始；没有变化的阶段会跳过。", "Nothing was run yet. Press r to start; stages that are up to date are skipped.";
+    NO_RUN: "本次还没有运行。按 r 开始；没有变化的阶段会跳过。", "Nothing has run yet. Press r to start; stages that are up to date are skipped.";
     NOT_STARTED: "未开始", "not started";
-    LAST_RUN: "上次运行的报告", "as last run";
-    AFTER_LAST_RUN: "以下是上次运行的报告；按 r 运行，没有变化的阶段会跳过。", "This is what was last run. Press r to run; stages that are up to date are skipped.";
+    LAST_RUN: "上次运行的报告", "last run";
+    AFTER_LAST_RUN: "以下是上次运行的报告；按 r 运行，没有变化的阶段会跳过。", "These are the reports of the last run. Press r to run; stages that are up to date are skipped.";
     RUNNING: "进行中", "running";
     STOPPING: "正在停止…", "stopping…";
     DONE: "完成", "done";
     FAILED: "失败", "failed";
     CANCELLED: "已取消", "cancelled";
     UNCHANGED: "无变化，已跳过", "unchanged, skipped";
-    LEFT_OUT: "略过，见详情", "left out, see details";
+    LEFT_OUT: "略过，见详情", "skipped, see details";
     STAGE: "阶段", "stage";
     PROGRESS: "进度", "progress";
     ROWS: "处理", "rows";
@@ -95,14 +95,14 @@ words! {
     IN: "输入", "in";
     DROPPED: "剔除", "dropped";
     RATE: "速度", "rate";
-    TIME_LEFT: "用时/余", "time/eta";
-    PARTICULARS: "详情", "Particulars";
-    AFTER_FAILURE: "按 r 重试：已完成的阶段不会重算。按 x 看导入时拒收的行。", "Press r to try again: finished stages are not computed twice. Press x for the rows that ingest set aside.";
+    TIME_LEFT: "用时/余", "time/left";
+    PARTICULARS: "详情", "Details";
+    AFTER_FAILURE: "按 r 重试：已完成的阶段不会重算。按 x 看导入时拒收的行。", "Press r to try again: finished stages are not computed twice. Press x for the rejected rows.";
     AFTER_CANCEL: "已按要求停止；按 r 从停下的地方继续。", "Stopped as asked; press r to go on from there.";
-    AFTER_RUN: "按 7 看因子，按 1 看语料，按 x 看拒收的行。", "Press 7 for the factor, 1 for the corpus, x for the rows set aside.";
-    REJECTS: "拒收的行", "Rows set aside";
-    NO_REJECTS: "没有拒收的行。", "No rows were set aside.";
-    SHOWN_FIRST: "仅列出前", "listed are the first";
+    AFTER_RUN: "按 7 看因子，按 1 看语料，按 x 看拒收的行。", "Press 7 for the factor, 1 for the corpus, x for the rejected rows.";
+    REJECTS: "拒收的行", "Rejected rows";
+    NO_REJECTS: "没有拒收的行。", "No rows were rejected.";
+    SHOWN_FIRST: "仅列出前", "showing the first";
     FILE: "文件", "file";
     ROW: "行", "row";
     COLUMN: "列", "column";
@@ -126,7 +126,7 @@ words! {
     OPEN: "开盘价", "open";
     CLOSE: "收盘价", "close";
     VWAP: "均价", "vwap";
-    REFUSED: "因未来信息剔除的值", "values refused as late";
+    REFUSED: "因未来信息剔除的值", "values rejected as late";
     BY_MONTH: "月均", "by month";
     BY_QUARTER: "季均", "by quarter";
     BY_YEAR: "年均", "by year";
@@ -158,15 +158,15 @@ words! {
     DOCUMENTS_SHORT: "文档", "docs";
     FIRST: "首发", "1st";
     FIRST_SHORT: "首", "1";
-    TOP_DOCUMENT: "贡献最大的文档", "document that gave most";
+    TOP_DOCUMENT: "贡献最大的文档", "top document";
     KNOWN_AT: "可知时间", "known at";
-    GAVE: "贡献", "gave";
+    GAVE: "贡献", "contribution";
     WEIGHT: "权重", "weight";
     AGE: "距今", "age";
     SOURCE: "来源", "source";
     READING_OF: "读数", "reading";
     REGRESSED_OUT: "仅用于中性化", "regressed out";
-    NOT_SHARED_OUT: "标准差不能分摊到单篇", "a deviation is not shared out";
+    NOT_SHARED_OUT: "标准差不能分摊到单篇", "a standard deviation has no parts";
     NO_DOCUMENTS_BEHIND: "这个值背后没有文档：它是填补的，或只由价格与其他因子算出。", "There are no documents behind this value: it was filled in, or is made of prices and other factors alone.";
     NOTHING_READ_OF_MODELS: "这个读数没有用到特征的列（例如只数篇数、评级或长度），没有可解释的词。", "This reading uses no column of a feature (it counts documents, or takes ratings or lengths): there are no words to explain.";
     INTERCEPT: "截距", "intercept";
@@ -175,7 +175,7 @@ words! {
     NO_WORDS: "这一句没有推动得分的词", "no word of this sentence moved the score";
     NEGATED: "否定", "negated";
     LOOK_AHEAD_CHECK: "未来函数检查", "look-ahead checks";
-    TRIED: "已试验", "tried";
+    TRIED: "已试验", "trials";
     LEDGER_CHANGED: "台账被改动过", "the ledger was changed";
     NO_LABORATORY: "还没有实验。按 a 添加一个截断策略的对照实验（比较因子 tone 的 RankIC）并运行；或在 workbench.toml 里写 [[experiment]]。", "There are no experiments. a adds a comparison of truncations by the RankIC of the factor of tone and runs it; or write an [[experiment]] in workbench.toml.";
     NO_EXPERIMENT: "实验还没有运行过：按 r 运行。", "No experiment was run yet. Press r to run them.";
@@ -192,9 +192,9 @@ words! {
     DOCUMENT: "文档", "Document";
     WINDOWS: "窗口", "windows";
     SCORE: "得分", "score";
-    KEEPS_NOTHING: "这个策略不保留任何内容。", "This strategy keeps nothing of it.";
+    KEEPS_NOTHING: "这个策略不保留任何内容。", "This strategy keeps nothing of this document.";
     NO_SCORES: "没有得分", "no scores";
-    NO_STRATEGY: "这篇文档没有可看的策略。", "There is no strategy to look at for this document.";
+    NO_STRATEGY: "这篇文档没有可看的策略。", "No strategy reads this document.";
     NO_SUCH_DOCUMENT: "实验没有这篇文档：语料在实验之后变了。按 Esc 返回，按 r 重新运行。", "The experiment has no such document: the corpus has changed since. Press Esc to go back and r to run again.";
     NO_OTHER_DOCUMENT: "没有更多文档", "there are no more documents";
 

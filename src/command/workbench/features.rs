@@ -10,6 +10,8 @@ use crate::command::opened::OpenProject;
 use crate::pipeline::{self, FeatureStatus, StageId, derived_from};
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Message;
+use inkstone_base::message;
 use inkstone_features::extract::SetMeta;
 use inkstone_features::inspect;
 use inkstone_models::FoldReport;
@@ -39,7 +41,10 @@ pub(super) fn bench(opened: &OpenProject) -> Option<FeatureBench> {
 fn with<T>(project: &Project, id: &Key, work: impl FnOnce(&Set<'_>) -> Result<T>) -> Result<T> {
     let store = Reader::open(&project.store())?;
     let set = store.set(id)?;
-    work(&set.context("the set is no longer in the store: a run has replaced it")?)
+    work(&set.context(message!(
+        "该特征集已不在特征库中：有运行替换了它",
+        "the set is no longer in the store: a run has replaced it"
+    ))?)
 }
 
 /// The contents of the store, or the reason why it could not be read.
@@ -47,7 +52,7 @@ fn with<T>(project: &Project, id: &Key, work: impl FnOnce(&Set<'_>) -> Result<T>
 struct StoreContents {
     headers: BTreeMap<Key, Header>,
     stats: Option<Stats>,
-    fault: Option<String>,
+    fault: Option<Message>,
 }
 
 fn listing(opened: &OpenProject, project: &Project, ctx: &Ctx) -> Result<FeatureListing> {
@@ -58,8 +63,10 @@ fn listing(opened: &OpenProject, project: &Project, ctx: &Ctx) -> Result<Feature
             let headers = store.sets()?.into_iter().map(|header| (header.id(), header)).collect();
             Ok(StoreContents { headers, stats: Some(store.stats()?), fault: None })
         });
-        contents = read
-            .unwrap_or_else(|error| StoreContents { fault: Some(format!("{error:#}")), ..StoreContents::default() });
+        contents = read.unwrap_or_else(|error| StoreContents {
+            fault: Some(Message::of_error(&error)),
+            ..StoreContents::default()
+        });
     }
     let used = pipeline::feature_sets(&opened.config, project)?;
     let mut sets: Vec<FeatureSet> = Vec::new();

@@ -9,11 +9,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use crate::config::{Config, TEMPLATE, bounds, edit, outline};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
+use inkstone_base::{ensure, message};
 use inkstone_corpus::ingest;
 use inkstone_tui::{Change, FormBench, SettingEntry, SettingFault, SettingGroup, Sheet};
 
@@ -55,7 +56,9 @@ fn read(file: &Path, settings: &[outline::Setting]) -> Result<Sheet> {
             };
             Ok(sheet_of(text, None, settings))
         }
-        Err(error) => Err(error).with_context(|| format!("cannot read the configuration {}", file.display())),
+        Err(error) => {
+            Err(error).with_context(|| message!("无法读取配置 {}", "cannot read the configuration {}", file.display()))
+        }
     }
 }
 
@@ -69,7 +72,11 @@ fn changed(sheet: &Sheet, change: &Change) -> Result<String> {
             let taken: Vec<String> =
                 sheet.groups.iter().filter(in_section).filter_map(|group| group.name.clone()).collect();
             let block = outline::example(section, &taken);
-            edit::add(text, section, &block.with_context(|| format!("there can be only one [{section}]"))?)
+            edit::add(
+                text,
+                section,
+                &block.with_context(|| message!("[{section}] 只能有一个", "there can be only one [{section}]"))?,
+            )
         }
         Change::Source(source) => edit::add(text, "source", &edit::source_block(source)),
         Change::Block(section, block) => edit::add(text, section, block),
@@ -82,10 +89,11 @@ fn save(file: &Path, sheet: &Sheet, settings: &[outline::Setting]) -> Result<She
     let now = match std::fs::read(file) {
         Ok(bytes) => Some(Key::of(&bytes)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-        Err(error) => return Err(error).with_context(|| format!("cannot read {}", file.display())),
+        Err(error) => return Err(error).with_context(|| message!("无法读取 {}", "cannot read {}", file.display())),
     };
     ensure!(
         now == sheet.stood,
+        "{} 在读取之后被另一程序改动；什么也没有写（按 R 重新读取并放弃你的改动）",
         "{} was changed by another program since it was read; nothing was written (R reads it again and discards your changes)",
         file.display()
     );
@@ -164,11 +172,8 @@ fn group(
 fn bounded(setting: &outline::Setting) -> [String; 2] {
     let bound = bounds::bound_of(&format!("{}.{}", setting.section, setting.key));
     [&setting.chinese, &setting.english].map(|sentence| match bound {
-        // If there is no Chinese sentence, the form shows the English one.
-        Some(bound) if !sentence.is_empty() || setting.english.is_empty() => {
-            format!("{sentence} [{bound}]").trim().to_owned()
-        }
-        _ => sentence.clone(),
+        Some(bound) => format!("{sentence} [{bound}]").trim().to_owned(),
+        None => sentence.clone(),
     })
 }
 

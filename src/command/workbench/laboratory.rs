@@ -13,6 +13,7 @@ use crate::pipeline;
 use inkstone_base::data::Report;
 use inkstone_base::disk::{self, Room};
 use inkstone_base::job::Ctx;
+use inkstone_base::message;
 use inkstone_features::experiment::{Cell, Findings, Params, Settings, shown};
 use inkstone_features::extract::Model;
 use inkstone_report::experiment_html;
@@ -36,7 +37,7 @@ pub(in crate::command) fn experiments(
         let path = exports.join("experiments").join(format!("{}.html", found.name));
         let page = experiment_html(found, &config.project.note)?;
         disk::write_atomic(&path, |out| Ok(out.write_all(page.as_bytes())?))
-            .with_context(|| format!("cannot write {}", path.display()))?;
+            .with_context(|| message!("无法写入 {}", "cannot write {}", path.display()))?;
         pages.push(path.display().to_string());
     }
     Ok((reports, findings, pages))

@@ -6,6 +6,8 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result};
 
+use inkstone_base::message;
+
 /// A value that is loaded when it is first needed. After an error it is loaded anew: what was missing may have come.
 pub(super) struct Lazy<T> {
     loaded: OnceLock<T>,
@@ -53,7 +55,7 @@ struct FileStamp {
 impl FileStamp {
     fn read(path: &Path) -> Result<FileStamp> {
         let written = path.metadata().and_then(|m| m.modified());
-        let written = written.with_context(|| format!("cannot look at {}", path.display()))?;
+        let written = written.with_context(|| message!("无法查看 {}", "cannot look at {}", path.display()))?;
         Ok(FileStamp { path: path.to_owned(), written })
     }
 }

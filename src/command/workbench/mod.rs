@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::ValueEnum;
 
 use self::dictionary::{Dictionary, tokeniser};
@@ -32,6 +32,7 @@ use crate::headless::{self, Summary};
 use crate::pipeline::{self, Stage};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, message};
 use inkstone_report::png;
 use inkstone_tui as tui;
 use inkstone_tui::{Start, Workspace};
@@ -66,7 +67,11 @@ pub(in crate::command) fn picture(args: &Picture, global: &Global) -> Result<Sum
         Some("txt") => drawn.text.into_bytes(),
         Some("svg") => drawn.svg.into_bytes(),
         Some("png") => png(&drawn.svg, 2.0)?,
-        _ => bail!("{}: a picture is written as .svg, .png or .txt", args.output.display()),
+        _ => bail!(
+            "{}：图片请写成 .svg、.png 或 .txt",
+            "{}: a picture is written as .svg, .png or .txt",
+            args.output.display()
+        ),
     };
     disk::write_atomic(&args.output, |out| Ok(out.write_all(&bytes)?))?;
     let mut summary = Summary::default();
@@ -138,12 +143,9 @@ pub(in crate::command) fn language(configured: LanguageSetting, flag: Option<&st
     match (flag, configured) {
         (Some("zh"), _) | (None, LanguageSetting::Zh) => Ok(tui::Language::Zh),
         (Some("en"), _) | (None, LanguageSetting::En) => Ok(tui::Language::En),
-        (Some(other), _) => Err(anyhow::anyhow!("{other:?}")).context("--lang is zh or en"),
-        (None, LanguageSetting::Auto) => {
-            let set = ["LC_ALL", "LC_MESSAGES", "LANG"]
-                .iter()
-                .find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
-            Ok(if set.is_some_and(|v| v.starts_with("zh")) { tui::Language::Zh } else { tui::Language::En })
+        (Some(other), _) => {
+            Err(anyhow::anyhow!("{other:?}")).context(message!("--lang 为 zh 或 en", "--lang is zh or en"))
         }
+        (None, LanguageSetting::Auto) => Ok(tui::Language::of_environment()),
     }
 }

@@ -4,11 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use crate::command::opened::OpenProject;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 use inkstone_features::extract::Model;
 use inkstone_onnx::runtime::{Agreement, Machine, NamedLibrary};
 use inkstone_onnx::{OnnxParams, Opening, Probe, Sample, WordCutter, meter, models};
@@ -86,14 +87,16 @@ impl ModelRuntime {
 fn texts(project: &Project) -> Result<Vec<String>> {
     let [clean, documents] = [project.clean().files()?, project.documents().files()?];
     let file = clean.first().or(documents.first());
-    let file =
-        file.context("there is no corpus yet to measure with: run the pipeline, or press t for generated text")?;
+    let file = file.context(message!(
+        "还没有可用来测速的语料：请运行流水线，或按 t 用生成的文本",
+        "there is no corpus yet to measure with: run the pipeline, or press t for generated text"
+    ))?;
     let frame = frames::read_parquet(file, Some(&["title", "body"]))?;
     let [titles, bodies] = [column(&frame, "title")?.str()?, column(&frame, "body")?.str()?];
     let step = frame.height().div_ceil(DOCUMENTS).max(1);
     let text = |row: usize| [titles.get(row), bodies.get(row)].map(Option::unwrap_or_default).join("\n");
     let texts: Vec<String> = (0..frame.height()).step_by(step).map(text).collect();
-    ensure!(!texts.is_empty(), "{} holds no documents", file.display());
+    ensure!(!texts.is_empty(), "{} 没有文档", "{} holds no documents", file.display());
     Ok(texts)
 }
 

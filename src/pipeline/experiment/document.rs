@@ -4,6 +4,7 @@ use anyhow::{Context, Result};
 
 use crate::config::Config;
 use inkstone_base::data::Key;
+use inkstone_base::message;
 use inkstone_features::experiment::Params;
 use inkstone_features::extract::{SetMeta, WholeDocument, read_whole};
 use inkstone_store::{Reader, Values};
@@ -60,7 +61,12 @@ impl ExperimentDocument {
 /// Score of a document in a feature set: its tone, or if the set has none its first value; none if that is missing.
 pub fn score_of(store: &Reader, set: Key, part: usize, row: usize) -> Result<Option<f64>> {
     let Some(set) = store.set(&set)? else { return Ok(None) };
-    let batch = set.header().batches.get(part).context("the set has fewer parts than the corpus")?.key;
+    let batch = set
+        .header()
+        .batches
+        .get(part)
+        .context(message!("特征集的份数少于语料", "the set has fewer parts than the corpus"))?
+        .key;
     let Some(rows) = set.batch(&batch)? else { return Ok(None) };
     let Values::Dense { dim, data } = rows.values else { return Ok(None) };
     let column = SetMeta::read(set.header())?.columns.iter().position(|name| name == "tone").unwrap_or(0);

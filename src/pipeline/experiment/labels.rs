@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rustc_hash::FxHashMap;
 
 use super::ExperimentRun;
 use super::plan::kinds;
 use inkstone_base::data::{Document, Key};
+use inkstone_base::ensure;
 use inkstone_corpus::clean::repeats;
 use inkstone_features::experiment::{Findings, Labelled, Overlap, OverlapRule, Params, Target};
 use inkstone_features::extract::{Inputs, WholeDocument, read_whole};
@@ -44,7 +45,11 @@ impl ExperimentRun<'_> {
             }
         }
         let field = if params.target == Target::Rating { "rating" } else { "label" };
-        ensure!(!found.is_empty(), "no document that is read has a {field}; name its column in [source.columns]");
+        ensure!(
+            !found.is_empty(),
+            "所读文档没有一篇有 {field}；请在 [source.columns] 中指定它的列",
+            "no document that is read has a {field}; name its column in [source.columns]"
+        );
         found.sort_by(|a, b| {
             let time = |found: &(usize, WholeDocument, String)| found.1.clean.document.published_at;
             time(a).cmp(&time(b)).then(a.0.cmp(&b.0))
@@ -57,6 +62,7 @@ impl ExperimentRun<'_> {
         let names: BTreeSet<String> = found.iter().map(|(_, _, label)| class_of(label)).collect();
         ensure!(
             names.len() > 1,
+            "全部 {} 篇文档的 {field} 都是 {:?}：分类器至少需要两类",
             "all {} documents have the {field} {:?}: a classifier needs at least two classes",
             found.len(),
             names.first().cloned().unwrap_or_default()
@@ -146,8 +152,8 @@ fn overlap(stories: &[(usize, f32)], test: Option<&[bool]>, params: &Params) -> 
     }
     ensure!(
         params.overlap != OverlapRule::Refuse || share <= params.max_overlap,
-        "{:.1} % of the {n} test documents have a text that also trains ({exact} exactly, {near} nearly), more than max_overlap = {}: \
-         the test would measure memory. overlap = \"remove\" takes them out of the training, \"report\" keeps them",
+        "{n} 篇测试文档中 {:.1} % 的文本也用于训练（{exact} 篇相同，{near} 篇近似），超过 max_overlap = {}：测的会是记忆。overlap = \"remove\" 从训练中去掉它们，\"report\" 则保留",
+        "{:.1} % of the {n} test documents have a text that also trains ({exact} exactly, {near} nearly), more than max_overlap = {}: the test would measure memory. overlap = \"remove\" takes them out of the training, \"report\" keeps them",
         100.0 * share,
         params.max_overlap
     );

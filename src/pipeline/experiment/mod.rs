@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::{Mutex, PoisonError};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +28,8 @@ use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk;
 use inkstone_base::expected::ExpectedStage;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Message;
+use inkstone_base::{bail, ensure, message};
 use inkstone_corpus::truncate::{SectionShare, Strategy};
 use inkstone_features::experiment::{
     Cell, CellState, Findings, Grid, GridCell, Observed, Params, Skipped, Target, conclude, family_of, leave_out_short,
@@ -50,6 +52,7 @@ pub fn experiments(
 ) -> Result<(Vec<Report>, Vec<Findings>)> {
     ensure!(
         !config.experiment.is_empty(),
+        "配置没有 [[experiment]]：请添加，写明要比较的特征与要变化的设置（inkstone experiment --preset 可写出一个）",
         "the configuration has no [[experiment]]: add one with the features to compare and the settings to vary (inkstone experiment --preset writes one)"
     );
     let chosen: Vec<&Params> = match name {
@@ -169,10 +172,11 @@ impl ExperimentRun<'_> {
         let parts = CorpusParts::new(config, run.base, &run.project);
         let inputs = |tokenizer| Inputs { shared: Some(shared), tokenizer, ..run.inputs(&parts, store) };
         let baseline = params.baseline()?;
-        let unfit: Vec<Option<String>> =
-            plan.iter().map(|cell| self.suits(cell).err().map(|error| format!("{error:#}"))).collect();
+        let unfit: Vec<Option<Message>> =
+            plan.iter().map(|cell| self.suits(cell).err().map(|error| Message::of_error(&error))).collect();
         if let Some(reason) = &unfit[baseline] {
             bail!(
+                "基准 {} 无法计算：{reason}。请用 baseline = {{ ... }} 另指定一个，或调整特征的次序",
                 "the baseline {} cannot be computed: {reason}. Name another with baseline = {{ ... }}, or order features otherwise",
                 plan[baseline].named.name()
             );
@@ -186,12 +190,18 @@ impl ExperimentRun<'_> {
             vary: params.vary.keys().cloned().collect(),
             ..Findings::default()
         };
-        ensure!(findings.documents > 0, "no document is of the kinds that the experiment reads ({:?})", params.kinds);
+        ensure!(
+            findings.documents > 0,
+            "没有文档属于实验所读的类型（{:?}）",
+            "no document is of the kinds that the experiment reads ({:?})",
+            params.kinds
+        );
         let labelled = match params.target {
             Target::Factor => {
                 let (factor, horizon) = (self.factor_params()?, params.horizon);
                 ensure!(
                     config.backtest.horizons.contains(&horizon),
+                    "horizon = {horizon} 不在 [backtest] horizons = {:?} 之中；请在那里添加",
                     "horizon = {horizon} is not among [backtest] horizons = {:?}; add it there",
                     config.backtest.horizons
                 );
@@ -217,7 +227,7 @@ impl ExperimentRun<'_> {
             vary: findings.vary.clone(),
             cells: plan.iter().map(|cell| cell.named.clone()).collect(),
         };
-        let mut observed: Vec<Result<Observed, String>> = vec![Err(String::new()); plan.len()];
+        let mut observed: Vec<Result<Observed, Message>> = vec![Err(Message::default()); plan.len()];
         self.note_needed(plan.iter().zip(&unfit).filter(|(_, unfit)| unfit.is_none()).map(|(cell, _)| cell))?;
         for number in order_of(plan) {
             let planned = &plan[number];
@@ -239,8 +249,8 @@ impl ExperimentRun<'_> {
                         CellState::Done(figure)
                     }
                     Err(error) if error.is::<TooLittle>() => {
-                        observed[number] = Err(format!("{error:#}"));
-                        CellState::Skipped(format!("{error:#}"))
+                        observed[number] = Err(Message::of_error(&error));
+                        CellState::Skipped(Message::of_error(&error))
                     }
                     Err(error) => return Err(error),
                 }
@@ -256,13 +266,14 @@ impl ExperimentRun<'_> {
         let Some(compared_with) = [baseline].into_iter().chain(0..plan.len()).find(|&number| observed[number].is_ok())
         else {
             let reason = observed.into_iter().find_map(Result::err).unwrap_or_default();
-            bail!("no cell could be computed; {}: {reason}", plan[0].named.name());
+            bail!("没有一个单元能计算；{}：{reason}", "no cell could be computed; {}: {reason}", plan[0].named.name());
         };
         if compared_with != baseline
             && let Err(reason) = &mut observed[baseline]
         {
-            *reason += &format!(
-                ". It was to be the baseline: cells are compared with {} instead",
+            *reason = message!(
+                "{reason}。它本应作为基准：各单元改与 {} 比较",
+                "{reason}. It was to be the baseline: cells are compared with {} instead",
                 plan[compared_with].named.name()
             );
             progress.note(baseline, CellState::Skipped(reason.clone()), &self.folder())?;
@@ -318,7 +329,11 @@ impl ExperimentRun<'_> {
         let cost = self.cost_of(planned.varied.reader(), planned);
         ensure!(
             cost.nothing_kept < cost.documents,
-            TooLittle(format!("the strategy keeps nothing of any of the {} documents", cost.documents))
+            TooLittle(message!(
+                "该策略对 {} 篇文档都不保留任何内容",
+                "the strategy keeps nothing of any of the {} documents",
+                cost.documents
+            ))
         );
         Ok(())
     }
@@ -367,7 +382,7 @@ impl ExperimentRun<'_> {
         // The text of a strategy without a limit does not say what its kept tokens are counted in, so the file has the counts alone.
         let found: Vec<Audited> = read_or_make(&self.folder().join("audits.json"), key, || {
             let mut audited = Vec::new();
-            let name = format!("audit of {}", params.name);
+            let name = format!("audit {}", params.name);
             let work = run.documents.map(|documents| documents * asked.len() as u64);
             let ((), report) = run.ctx.stage(&name, "docs", work, || {
                 let mut documents = 0;

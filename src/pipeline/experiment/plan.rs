@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 
 use super::ExperimentRun;
 use crate::config::Config;
 use crate::config::vary::{VariedFeature, put_over};
 use crate::pipeline::stage::{derived_from, derived_name};
 use inkstone_base::data::{Key, Kind};
+use inkstone_base::{bail, ensure, message};
 use inkstone_corpus::truncate::Strategy;
 use inkstone_features::experiment::{GridCell, Params, Settings, Target, setting_names, shown};
 use inkstone_features::extract::{Feature, Model};
@@ -66,7 +67,10 @@ pub(super) fn plan(config: &Config, params: &Params) -> Result<Vec<PlannedCell>>
     for name in &params.features {
         let feature = config.find_feature(name)?;
         for settings in &combinations {
-            cells.push(planned(config, params, feature, settings).with_context(|| format!("feature {name:?}"))?);
+            cells.push(
+                planned(config, params, feature, settings)
+                    .with_context(|| message!("特征 {name:?}", "feature {name:?}"))?,
+            );
         }
     }
     Ok(cells)
@@ -123,14 +127,16 @@ impl ExperimentRun<'_> {
         let model = cell.model;
         cell.check()?;
         for input in inputs {
-            input.check().with_context(|| format!("feature {:?}", input.name))?;
+            input.check().with_context(|| message!("特征 {:?}", "feature {:?}", input.name))?;
         }
         ensure!(
             cell.inputs.is_empty() || cell.estimator().is_some(),
+            "inputs 用于 ridge、logistic、bayes、svm、boosted 和 mlp；该单元是另一种模型",
             "inputs are for ridge, logistic, bayes, svm, boosted and mlp; the cell has another model"
         );
         if let Some(vectors) = inputs.iter().find(|input| model == Model::Bayes && input.gives_vectors()) {
             bail!(
+                "朴素贝叶斯对计数求和，而 {:?} 的列有正负；请用 logistic、svm、boosted 或 ridge",
                 "naive Bayes adds up counts, and the columns of {:?} have a sign; take logistic, svm, boosted or ridge",
                 vectors.name
             );
@@ -139,42 +145,45 @@ impl ExperimentRun<'_> {
             Target::Factor => {
                 ensure!(
                     model == Model::Onnx || (model != Model::Tfidf && !cell.gives_vectors()),
+                    "该特征给出向量，不能构成因子；请用有得分的模型，或 target = \"label\"",
                     "the feature gives vectors, of which no factor can be made; take a model with a score, or target = \"label\""
                 );
                 ensure!(
                     model != Model::File || self.names_column(derived_from(&cell.name).unwrap_or(&cell.name))?,
-                    "only its file says what columns the feature has; let factor name a factor whose expression names one of them, \
-                     or take target = \"label\""
+                    "只有它的文件说明该特征有哪些列；请让 factor 指定表达式中写有其中一列的因子，或用 target = \"label\"",
+                    "only its file says what columns the feature has; let factor name a factor whose expression names one of them, or take target = \"label\""
                 );
                 ensure!(
                     model != Model::Onnx || cell.onnx.output != Output::Embedding,
+                    "onnx.output = \"embedding\" 给出向量，不能构成因子；请用 \"scores\"，或 target = \"label\"",
                     "onnx.output = \"embedding\" gives vectors, of which no factor can be made; take \"scores\", or target = \"label\""
                 );
             }
             Target::Label | Target::Rating => {
                 ensure!(
                     model.has_dense_rows() || model.weighs_words() || model.is_network(),
-                    "the values of the feature depend on returns; for labels take a model of words (tfidf, logistic, bayes, svm, \
-                     boosted, mlp, textcnn, textrnn), of vectors (lsa, word2vec, glove, fasttext, file, onnx), lexicon or surprise"
+                    "该特征的值取决于收益；标签请用词的模型（tfidf、logistic、bayes、svm、boosted、mlp、textcnn、textrnn）、向量的模型（lsa、word2vec、glove、fasttext、file、onnx）、lexicon 或 surprise",
+                    "the values of the feature depend on returns; for labels take a model of words (tfidf, logistic, bayes, svm, boosted, mlp, textcnn, textrnn), of vectors (lsa, word2vec, glove, fasttext, file, onnx), lexicon or surprise"
                 );
                 ensure!(
                     model != Model::Finetune,
-                    "encoders are not trained in the folds of labels: train one by inkstone train finetune and judge it by inkstone eval on \
-                     texts that it has not seen, or take target = \"factor\""
+                    "编码器不在标签的各折中训练：请用 inkstone train finetune 训练，并用 inkstone eval 在其未见过的文本上评估，或用 target = \"factor\"",
+                    "encoders are not trained in the folds of labels: train one by inkstone train finetune and judge it by inkstone eval on texts that it has not seen, or take target = \"factor\""
                 );
                 ensure!(
                     model != Model::Ridge,
+                    "ridge 学习数值，而标签与评级是类别；请用 logistic、bayes、svm、boosted 或 mlp",
                     "ridge learns numbers, and labels and ratings are classes; take logistic, bayes, svm, boosted or mlp"
                 );
                 ensure!(
                     cell.search.is_off(),
-                    "search chooses settings in the training windows of a walk, and labels are judged in folds: vary the settings \
-                      themselves, such as \"linear.alpha\", or take target = \"factor\""
+                    "search 在滚动训练的各训练窗口中选择设置，而标签分折评估：请直接变化设置，如 \"linear.alpha\"，或用 target = \"factor\"",
+                    "search chooses settings in the training windows of a walk, and labels are judged in folds: vary the settings themselves, such as \"linear.alpha\", or take target = \"factor\""
                 );
                 if let Some(input) = inputs.iter().find(|input| input.learns()) {
                     bail!(
-                        "the input {:?} is learned itself, and may have seen what is tested; take inputs of words or vectors, lexicon \
-                         or surprise",
+                        "输入 {:?} 本身是学来的，可能见过测试内容；请用词或向量的输入、lexicon 或 surprise",
+                        "the input {:?} is learned itself, and may have seen what is tested; take inputs of words or vectors, lexicon or surprise",
                         input.name
                     );
                 }

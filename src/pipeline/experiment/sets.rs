@@ -10,6 +10,8 @@ use super::{ExperimentRun, KeyedResult, cells};
 use crate::pipeline::stage::StageId;
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk;
+use inkstone_base::language::Message;
+use inkstone_base::message;
 use inkstone_features::experiment::Target;
 use inkstone_features::extract::{self, Cost, Feature, FeatureSets, Inputs};
 
@@ -19,7 +21,7 @@ pub(super) struct CellSets {
     /// Number of cells that still need a set, by the key of its computation.
     needed: BTreeMap<Key, usize>,
     /// Feature whose set lacks data, and the reason, by the key of the set.
-    lacking: BTreeMap<Key, (String, String)>,
+    lacking: BTreeMap<Key, (String, Message)>,
 }
 
 /// The sets that a cell's feature learns on, by the names of their features.
@@ -45,7 +47,10 @@ impl ExperimentRun<'_> {
     pub(super) fn release(&self, planned: &PlannedCell) -> Result<()> {
         for key in self.keys_of(planned)? {
             let mut sets = self.sets.borrow_mut();
-            let left = sets.needed.get_mut(&key).context("the needs of all cells are noted")?;
+            let left = sets
+                .needed
+                .get_mut(&key)
+                .context(message!("各单元的需求应已记下", "the needs of all cells are noted"))?;
             *left -= 1;
             if *left > 0 {
                 continue;
@@ -108,7 +113,8 @@ impl ExperimentRun<'_> {
         let key = self.key_of(feature, planned)?;
         if let Some((first, reason)) = self.sets.borrow().lacking.get(&key) {
             let [first, own] = [first, &feature.name].map(|name| format!("{name:?}"));
-            return Err(TooLittle(reason.replace(&first, &own)).into());
+            let [zh, en] = [&reason.zh, &reason.en].map(|text| text.replace(&first, &own));
+            return Err(TooLittle(Message { zh, en }).into());
         }
         if let Some(found) = self.noted(key)? {
             return Ok(found);
@@ -120,7 +126,7 @@ impl ExperimentRun<'_> {
         let work = || extract::run(feature, inputs, self.store, run.ctx);
         let made = run.ctx.stage(&feature.name, "docs", run.documents, work).inspect_err(|error| {
             if error.is::<TooLittle>() {
-                self.sets.borrow_mut().lacking.insert(key, (feature.name.clone(), format!("{error:#}")));
+                self.sets.borrow_mut().lacking.insert(key, (feature.name.clone(), Message::of_error(&error)));
             }
         });
         let (set, report) = made?;

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use anyhow::Result;
 
+use crate::message;
+
 /// Exchanges two folders in one step; `false` where the file system cannot.
 pub fn exchange(a: &Path, b: &Path) -> Result<bool> {
     #[cfg(any(target_os = "linux", target_vendor = "apple"))]
@@ -14,7 +16,7 @@ pub fn exchange(a: &Path, b: &Path) -> Result<bool> {
         match renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE) {
             Ok(()) => Ok(true),
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Ok(false),
-            Err(error) => Err(error).with_context(|| format!("cannot replace {}", b.display())),
+            Err(error) => Err(error).with_context(|| message!("无法替换 {}", "cannot replace {}", b.display())),
         }
     }
     #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]

@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::FORMAT;
 
+use crate::language::Word;
+use crate::message;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flaw {
     Missing,
@@ -30,19 +33,35 @@ pub enum Flaw {
 impl fmt::Display for Flaw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Flaw::Missing => f.write_str("is gone"),
-            Flaw::CutShort => f.write_str("is cut short"),
-            Flaw::Altered => f.write_str("is damaged: its bytes are not those that were written"),
-            Flaw::Exchanged => f.write_str("is not the file that was written last: another was put in its place"),
-            Flaw::Surplus => f.write_str("is one part too many"),
-            Flaw::OtherRows => f.write_str("does not tell of as many documents as the corpus has in that part"),
-            Flaw::Unsealed => f.write_str("has no seal: it is damaged, or another program wrote it"),
-            Flaw::Older(format) => {
-                write!(f, "was written by an older version (format {format}; this one reads format {FORMAT})")
+            Flaw::Missing => Word("不见了", "is gone").fmt(f),
+            Flaw::CutShort => Word("不完整", "is cut short").fmt(f),
+            Flaw::Altered => {
+                Word("已损坏：字节与写入时不同", "is damaged: its bytes are not those that were written").fmt(f)
             }
-            Flaw::Newer(format) => {
-                write!(f, "was written by a newer version (format {format}; this one reads format {FORMAT})")
+            Flaw::Exchanged => Word(
+                "不是最后写入的文件：被换成了另一个",
+                "is not the file that was written last: another was put in its place",
+            )
+            .fmt(f),
+            Flaw::Surplus => Word("多出一份", "is one part too many").fmt(f),
+            Flaw::OtherRows => {
+                Word("所述文档数与语料该份不同", "does not tell of as many documents as the corpus has in that part")
+                    .fmt(f)
             }
+            Flaw::Unsealed => {
+                Word("没有校验：已损坏，或由其他程序写成", "has no seal: it is damaged, or another program wrote it")
+                    .fmt(f)
+            }
+            Flaw::Older(format) => message!(
+                "由旧版本写成（格式 {format}；本版本读取格式 {FORMAT}）",
+                "was written by an older version (format {format}; this one reads format {FORMAT})"
+            )
+            .fmt(f),
+            Flaw::Newer(format) => message!(
+                "由新版本写成（格式 {format}；本版本读取格式 {FORMAT}）",
+                "was written by a newer version (format {format}; this one reads format {FORMAT})"
+            )
+            .fmt(f),
         }
     }
 }
@@ -77,8 +96,11 @@ impl Damage {
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let way_out = match self.flaw {
-            Flaw::Newer(_) => "use that version, or another folder ([project] dir)",
-            _ => "inkstone run makes it again",
+            Flaw::Newer(_) => Word(
+                "请用该版本，或换一个文件夹（[project] dir）",
+                "use that version, or another folder ([project] dir)",
+            ),
+            _ => Word("运行 inkstone run 即可重新生成", "inkstone run makes it again"),
         };
         write!(f, "{} {} ({way_out})", self.path.display(), self.flaw)
     }

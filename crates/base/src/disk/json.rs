@@ -10,7 +10,7 @@
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -18,6 +18,7 @@ use super::FORMAT;
 use super::flaw::{Damage, Flaw, check_format};
 use super::write_atomic;
 use crate::data::Key;
+use crate::{bail, message};
 
 const BEGINS: &str = "{\"seal\": \"inkstone ";
 /// Between the seal and the rest, where that is the rest of an object.
@@ -58,14 +59,14 @@ pub fn read_json_if_whole<T: DeserializeOwned>(path: &Path) -> Result<Option<T>>
 
 /// Reads a JSON file that may have no seal, such as one that another tool wrote. A seal that is there is checked.
 pub fn read_unsealed_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
-    let text = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text = std::fs::read(path).with_context(|| message!("无法读取 {}", "cannot read {}", path.display()))?;
     let text = if text.starts_with(BEGINS.as_bytes()) { open(path)? } else { text };
     parse(path, text)
 }
 
 /// The text of the value in a JSON file of ours, as it is without a seal.
 pub fn content_of_json(path: &Path) -> Result<Vec<u8>> {
-    let text = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text = std::fs::read(path).with_context(|| message!("无法读取 {}", "cannot read {}", path.display()))?;
     let sealed = parts(&text).map_err(|flaw| Damage::new(path, flaw))?;
     Ok(match sealed.members {
         true => [b"{\n", sealed.rest].concat(),
@@ -79,14 +80,15 @@ pub(super) fn check(text: &[u8]) -> Result<Key, Flaw> {
 }
 
 fn parse<T: DeserializeOwned>(path: &Path, text: Vec<u8>) -> Result<T> {
-    serde_json::from_slice(&text).with_context(|| format!("{} is not what this version writes", path.display()))
+    serde_json::from_slice(&text)
+        .with_context(|| message!("{} 不是本版本所写的格式", "{} is not what this version writes", path.display()))
 }
 
 /// The text of a file, blanks where its seal was.
 fn open(path: &Path) -> Result<Vec<u8>> {
     let mut text = match std::fs::read(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => bail!(Damage::new(path, Flaw::Missing)),
-        read => read.with_context(|| format!("cannot read {}", path.display()))?,
+        read => read.with_context(|| message!("无法读取 {}", "cannot read {}", path.display()))?,
     };
     let sealed = parts(&text).map_err(|flaw| Damage::new(path, flaw))?;
     let (first_line, members, length) = (text.len() - sealed.rest.len(), sealed.members, text.len());

@@ -7,10 +7,12 @@ use anyhow::{Context, Result};
 use bytemuck::Pod;
 use memmap2::Mmap;
 
+use crate::message;
+
 /// Maps a file that this program wrote for reading.
 pub fn map(path: &Path) -> Result<Mmap> {
-    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
-    map_file(&file).with_context(|| format!("cannot map {}", path.display()))
+    let file = File::open(path).with_context(|| message!("无法打开 {}", "cannot open {}", path.display()))?;
+    map_file(&file).with_context(|| message!("无法映射 {}", "cannot map {}", path.display()))
 }
 
 /// Maps an open file that this program wrote for reading.

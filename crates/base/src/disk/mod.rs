@@ -16,7 +16,7 @@ use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use memmap2::Mmap;
 
 pub use exchange::exchange;
@@ -32,6 +32,7 @@ pub use pending::{sweep_file, sync_folder, temporary};
 pub use snapshot::{Snapshot, snapshot};
 
 use crate::data::Key;
+use crate::{bail, message};
 
 /// Format of the tables and JSON files that this program writes for itself. It stands in their seals, and files of another format are not
 /// read.
@@ -42,14 +43,18 @@ pub const FORMAT: u32 = 1;
 /// Folders on the way are made. On an error, and on a kill at any moment, `path` is as it was before.
 pub fn write_atomic(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> Result<()>) -> Result<()> {
     let mut pending = Pending::create(path)?;
-    write(pending.out()).with_context(|| format!("cannot write {}", path.display()))?;
+    write(pending.out()).with_context(|| message!("无法写入 {}", "cannot write {}", path.display()))?;
     pending.finish()
 }
 
 /// Makes a folder and those above it. The error names the folder and the way out.
 pub fn make_dir(path: &Path) -> Result<()> {
     pending::make_folders(path).with_context(|| {
-        format!("cannot make the folder {} (check its permissions, or choose another)", path.display())
+        message!(
+            "无法创建文件夹 {}（检查权限，或另选一处）",
+            "cannot make the folder {} (check its permissions, or choose another)",
+            path.display()
+        )
     })
 }
 
@@ -67,7 +72,8 @@ fn sweep_to(folder: &Path, depth: usize) -> Result<()> {
     for entry in walkdir::WalkDir::new(folder).max_depth(depth).into_iter().filter_map(Result::ok) {
         if entry.file_type().is_file() && is_temporary(&entry.file_name().to_string_lossy()) {
             // Its writer may have renamed it meanwhile.
-            remove_if_there(entry.path()).context("a leftover of an interrupted run stays")?;
+            remove_if_there(entry.path())
+                .context(message!("中断的运行留下的文件没有清除", "a leftover of an interrupted run stays"))?;
         }
     }
     Ok(())
@@ -125,7 +131,7 @@ fn extension(path: &Path) -> Option<&str> {
 fn open(path: &Path) -> Result<File> {
     match File::open(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => bail!(Damage::new(path, Flaw::Missing)),
-        opened => opened.with_context(|| format!("cannot open {}", path.display())),
+        opened => opened.with_context(|| message!("无法打开 {}", "cannot open {}", path.display())),
     }
 }
 
@@ -149,13 +155,13 @@ pub fn check_if_sealed(path: &Path, bytes: &[u8]) -> Result<()> {
 
 /// The bytes of a file that passes a check. (polars would map the file itself, and panics where it cannot.)
 fn checked<T>(path: &Path, check: impl FnOnce(&[u8]) -> Result<T, Flaw>) -> Result<Mmap> {
-    let map = map_file(&open(path)?).with_context(|| format!("cannot read {}", path.display()))?;
+    let map = map_file(&open(path)?).with_context(|| message!("无法读取 {}", "cannot read {}", path.display()))?;
     check(&map).map_err(|flaw| Damage::new(path, flaw))?;
     Ok(map)
 }
 
 fn check_with<T>(path: &Path, file: &File, check: impl FnOnce(&[u8]) -> Result<T, Flaw>) -> Result<T> {
-    let map = map_file(file).with_context(|| format!("cannot read {}", path.display()))?;
+    let map = map_file(file).with_context(|| message!("无法读取 {}", "cannot read {}", path.display()))?;
     check(&map).map_err(|flaw| Damage::new(path, flaw).into())
 }
 
@@ -163,7 +169,7 @@ fn check_with<T>(path: &Path, file: &File, check: impl FnOnce(&[u8]) -> Result<T
 pub fn remove_if_there(path: &Path) -> Result<()> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("cannot remove {}", path.display()))
+            Err(error).with_context(|| message!("无法删除 {}", "cannot remove {}", path.display()))
         }
         _ => Ok(()),
     }
@@ -171,15 +177,15 @@ pub fn remove_if_there(path: &Path) -> Result<()> {
 
 /// The content hash of a file, read in pieces.
 pub fn hash_file(path: &Path) -> Result<Key> {
-    let mut file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
-    hash_reader(&mut file).with_context(|| format!("cannot read {}", path.display()))
+    let mut file = File::open(path).with_context(|| message!("无法打开 {}", "cannot open {}", path.display()))?;
+    hash_reader(&mut file).with_context(|| message!("无法读取 {}", "cannot read {}", path.display()))
 }
 
 /// BLAKE3 of a file, 64 hexadecimal digits, as `b3sum` prints it.
 pub fn hash_file_in_full(path: &Path) -> Result<String> {
     let mut hasher = blake3::Hasher::new();
-    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
-    hasher.update_reader(file).with_context(|| format!("cannot read {}", path.display()))?;
+    let file = File::open(path).with_context(|| message!("无法打开 {}", "cannot open {}", path.display()))?;
+    hasher.update_reader(file).with_context(|| message!("无法读取 {}", "cannot read {}", path.display()))?;
     Ok(hasher.finalize().to_hex().to_string())
 }
 
@@ -195,10 +201,11 @@ pub fn files_in(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
     if !folder.is_dir() {
         return Ok(Vec::new());
     }
-    let entries = std::fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
+    let entries =
+        std::fs::read_dir(folder).with_context(|| message!("无法列出 {}", "cannot list {}", folder.display()))?;
     let mut files = Vec::new();
     for entry in entries {
-        let path = entry.with_context(|| format!("cannot list {}", folder.display()))?.path();
+        let path = entry.with_context(|| message!("无法列出 {}", "cannot list {}", folder.display()))?.path();
         if path.extension().is_some_and(|e| e == extension) {
             files.push(path);
         }

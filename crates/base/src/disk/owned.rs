@@ -7,9 +7,12 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use super::{is_temporary, make_dir};
+
+use crate::language::{Message, Word};
+use crate::{ensure, message};
 
 pub const MARKER: &str = ".inkstone-folder";
 
@@ -90,17 +93,28 @@ impl Room {
     }
 
     /// The way to another folder.
-    fn way_out(self) -> &'static str {
+    fn way_out(self) -> Word {
         match self {
-            Room::Project | Room::Store => "name a new or empty folder in [project] dir",
-            Room::Ledger => "name a new or empty folder with --ledger",
-            Room::Exports | Room::Partial => "name a new or empty folder in [project] exports, or with --out",
-            Room::Reports => "name a new or empty folder in [report] dir",
-            Room::Demo => "name a new or empty folder with --dir",
-            Room::Models | Room::Converted | Room::Texts => "name a new or empty folder with --output",
-            Room::Sets => "name a new or empty folder with --out",
-            Room::Rows => "name a new or empty folder with --rows",
-            Room::Pictures | Room::Library => "move that folder away, and a new one is made",
+            Room::Project | Room::Store => {
+                Word("请在 [project] dir 指定新的或空的文件夹", "name a new or empty folder in [project] dir")
+            }
+            Room::Ledger => Word("请用 --ledger 指定新的或空的文件夹", "name a new or empty folder with --ledger"),
+            Room::Exports | Room::Partial => Word(
+                "请在 [project] exports 或用 --out 指定新的或空的文件夹",
+                "name a new or empty folder in [project] exports, or with --out",
+            ),
+            Room::Reports => {
+                Word("请在 [report] dir 指定新的或空的文件夹", "name a new or empty folder in [report] dir")
+            }
+            Room::Demo => Word("请用 --dir 指定新的或空的文件夹", "name a new or empty folder with --dir"),
+            Room::Models | Room::Converted | Room::Texts => {
+                Word("请用 --output 指定新的或空的文件夹", "name a new or empty folder with --output")
+            }
+            Room::Sets => Word("请用 --out 指定新的或空的文件夹", "name a new or empty folder with --out"),
+            Room::Rows => Word("请用 --rows 指定新的或空的文件夹", "name a new or empty folder with --rows"),
+            Room::Pictures | Room::Library => {
+                Word("请移走该文件夹，会新建一个", "move that folder away, and a new one is made")
+            }
         }
     }
 }
@@ -123,16 +137,16 @@ enum Why {
 
 impl NotOurs {
     /// The first foreign entries, as a list of names.
-    pub fn saw(&self) -> String {
+    pub fn saw(&self) -> Message {
         match &self.why {
             Why::Holds(names, count) => {
                 let listed: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
                 match count - names.len() {
-                    0 => listed.join(", "),
-                    more => format!("{} and {more} more", listed.join(", ")),
+                    0 => Message::same(listed.join(", ")),
+                    more => message!("{} 等（另有 {more} 个）", "{} and {more} more", listed.join(", ")),
                 }
             }
-            Why::IsFor(room) => room.name().to_owned(),
+            Why::IsFor(room) => Message::same(room.name()),
         }
     }
 }
@@ -142,17 +156,10 @@ impl fmt::Display for NotOurs {
         let NotOurs { folder, room, why } = self;
         let (folder, saw, way_out) = (folder.display(), self.saw(), room.way_out());
         match why {
-            Why::Holds(..) => write!(
-                f,
-                "{folder} holds {saw}, and Inkstone did not make that folder; nothing in it was touched: {way_out}. If an earlier \
-                 build of Inkstone did make it, put an empty file named {MARKER} into it"
-            ),
-            Why::IsFor(_) => write!(
-                f,
-                "{folder} is Inkstone's folder for something else ({saw}) and cannot be its folder for {} as well; nothing in it \
-                 was touched: {way_out}",
-                room.name()
-            ),
+            Why::Holds(..) => message!("{folder} 中有 {saw}，而该文件夹不是 Inkstone 创建的；其中内容未改动：{way_out}。若是早期版本的 Inkstone 创建的，请在其中放一个名为 {MARKER} 的空文件",
+                    "{folder} holds {saw}, and Inkstone did not make that folder; nothing in it was touched: {way_out}. If an earlier build of Inkstone did make it, put an empty file named {MARKER} into it").fmt(f),
+            Why::IsFor(_) => message!("{folder} 是 Inkstone 用于其他内容（{saw}）的文件夹，不能再用于 {}；其中内容未改动：{way_out}",
+                    "{folder} is Inkstone's folder for something else ({saw}) and cannot be its folder for {} as well; nothing in it was touched: {way_out}", room.name()).fmt(f),
         }
     }
 }
@@ -176,7 +183,9 @@ pub fn marked_for(folder: &Path) -> Result<Option<Room>> {
         Ok(marker) => Ok(room_of(&marker)),
         // A file in the place of the folder becomes an error when the folder is made.
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
-        Err(error) => Err(error).with_context(|| format!("cannot read {}", folder.join(MARKER).display())),
+        Err(error) => {
+            Err(error).with_context(|| message!("无法读取 {}", "cannot read {}", folder.join(MARKER).display()))
+        }
     }
 }
 
@@ -209,10 +218,15 @@ pub fn write_marker(folder: &Path, room: Room) -> Result<()> {
         room.name()
     );
     let path = folder.join(MARKER);
-    let cannot = || format!("cannot write {}", path.display());
+    let cannot = || message!("无法写入 {}", "cannot write {}", path.display());
     // A link would lead to a foreign file.
     let is_other = fs::symlink_metadata(&path).is_ok_and(|about| !about.is_file());
-    ensure!(!is_other, "{} is no plain file; nothing was written: remove it", path.display());
+    ensure!(
+        !is_other,
+        "{} 不是普通文件，什么也没有写：请移除它",
+        "{} is no plain file; nothing was written: remove it",
+        path.display()
+    );
     let mut file = File::create(&path).with_context(cannot)?;
     file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).with_context(cannot)?;
     // Its name is on the disk before any other in the folder. Some systems open no folders.
@@ -233,11 +247,11 @@ fn room_of(marker: &[u8]) -> Option<Room> {
 fn entries_of_others(folder: &Path) -> Result<Vec<String>> {
     let listed = match fs::read_dir(folder) {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(Vec::new()),
-        listed => listed.with_context(|| format!("cannot list {}", folder.display()))?,
+        listed => listed.with_context(|| message!("无法列出 {}", "cannot list {}", folder.display()))?,
     };
     let mut names = Vec::new();
     for entry in listed {
-        let name = entry.with_context(|| format!("cannot list {}", folder.display()))?.file_name();
+        let name = entry.with_context(|| message!("无法列出 {}", "cannot list {}", folder.display()))?.file_name();
         let name = name.to_string_lossy().into_owned();
         if !is_temporary(&name) && !GUESTS.contains(&name.as_str()) {
             names.push(name);

@@ -27,8 +27,10 @@ use memmap2::Mmap;
 use tempfile::TempPath;
 
 use super::{folder_of, make_dir, map_file};
-#[cfg(unix)]
 use crate::data::Key;
+use crate::language::Word;
+use crate::message;
+#[cfg(unix)]
 
 /// Bytes gathered before they are written.
 const BUFFER: usize = 1 << 18;
@@ -50,7 +52,7 @@ impl Pending {
         let parent = folder_of(path);
         make_dir(parent)?;
         let named = temporary_for(path);
-        let (file, temporary) = named.with_context(|| format!("cannot write {}", path.display()))?;
+        let (file, temporary) = named.with_context(|| message!("无法写入 {}", "cannot write {}", path.display()))?;
         Ok(Pending { path: path.to_owned(), out: BufWriter::with_capacity(BUFFER, file), temporary })
     }
 
@@ -66,7 +68,7 @@ impl Pending {
 
     /// Brings all to the disk and gives the file its name.
     pub fn finish(mut self) -> Result<()> {
-        let cannot = || format!("cannot write {}", self.path.display());
+        let cannot = || message!("无法写入 {}", "cannot write {}", self.path.display());
         self.out.flush().with_context(cannot)?;
         let file = self.out.get_ref();
         keep_permissions(file, &self.path).with_context(cannot)?;
@@ -78,7 +80,8 @@ impl Pending {
 
 /// Brings the names in a folder to the disk. A folder that the system cannot synchronise, or does not open for that, is passed over.
 pub fn sync_folder(folder: &Path) -> Result<()> {
-    let cannot = || format!("cannot bring the names in {} to the disk", folder.display());
+    let cannot =
+        || message!("无法把 {} 中的文件名写入磁盘", "cannot bring the names in {} to the disk", folder.display());
     let opened = match File::open(folder) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
         opened => opened.with_context(cannot)?,
@@ -171,7 +174,8 @@ pub fn sweep_file(path: &Path) -> Result<()> {
     {
         let name = temporary_name(path);
         if let Some(_left) = locked(File::options().read(true), &name) {
-            super::remove_if_there(&name).context("a leftover of an interrupted run stays")?;
+            super::remove_if_there(&name)
+                .context(message!("中断的运行留下的文件没有清除", "a leftover of an interrupted run stays"))?;
         }
     }
     #[cfg(not(unix))]
@@ -209,7 +213,7 @@ pub(crate) fn open_plain(options: &mut std::fs::OpenOptions, path: &Path) -> io:
     let file = options.open(path)?;
     match file.metadata()?.is_file() {
         true => Ok(file),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file")),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, Word("它不是文件", "it is no file"))),
     }
 }
 
@@ -244,14 +248,17 @@ impl Scratch {
     /// Creates a scratch file in a folder.
     pub fn within(folder: &Path) -> Result<Scratch> {
         make_dir(folder)?;
-        let file = tempfile::tempfile_in(folder)
-            .with_context(|| format!("cannot make a scratch file in {}", folder.display()))?;
+        let file = tempfile::tempfile_in(folder).with_context(|| {
+            message!("无法在 {} 创建临时文件", "cannot make a scratch file in {}", folder.display())
+        })?;
         Ok(Scratch { out: BufWriter::with_capacity(BUFFER, file), written: 0 })
     }
 
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.written += bytes.len() as u64;
-        self.out.write_all(bytes).context("cannot write a scratch file (is the disk full?)")
+        self.out
+            .write_all(bytes)
+            .context(message!("无法写入临时文件（磁盘满了？）", "cannot write a scratch file (is the disk full?)"))
     }
 
     pub fn written(&self) -> u64 {
@@ -263,7 +270,7 @@ impl Scratch {
         if self.written == 0 {
             return Ok(None);
         }
-        Ok(Some(map_file(&self.into_file()?).context("cannot map a scratch file")?))
+        Ok(Some(map_file(&self.into_file()?).context(message!("无法映射临时文件", "cannot map a scratch file"))?))
     }
 
     /// All that was written, as a file at its beginning.
@@ -272,7 +279,7 @@ impl Scratch {
             .out
             .into_inner()
             .map_err(|error| error.into_error())
-            .context("cannot write a scratch file (is the disk full?)")?;
+            .context(message!("无法写入临时文件（磁盘满了？）", "cannot write a scratch file (is the disk full?)"))?;
         file.seek(SeekFrom::Start(0))?;
         Ok(file)
     }

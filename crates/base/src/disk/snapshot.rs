@@ -14,6 +14,8 @@ use memmap2::Mmap;
 
 use super::map_file;
 
+use crate::message;
+
 /// Bytes of a file that are kept in memory; a longer file is copied to the disk.
 const IN_MEMORY: u64 = 64 << 20;
 
@@ -33,8 +35,8 @@ pub fn snapshot(path: &Path) -> Result<Snapshot> {
 }
 
 fn snapshot_within(path: &Path, in_memory: u64) -> Result<Snapshot> {
-    let mut file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
-    let cannot = || format!("cannot read {}", path.display());
+    let mut file = File::open(path).with_context(|| message!("无法打开 {}", "cannot open {}", path.display()))?;
+    let cannot = || message!("无法读取 {}", "cannot read {}", path.display());
     let length = file.metadata().with_context(cannot)?.len();
     if length <= in_memory {
         let mut bytes = Vec::with_capacity(length as usize);
@@ -43,7 +45,8 @@ fn snapshot_within(path: &Path, in_memory: u64) -> Result<Snapshot> {
         return Ok(Snapshot(Arc::new(SnapshotBytes::Memory(bytes))));
     }
     let cannot = || {
-        format!(
+        message!(
+            "无法把 {length} 字节的 {} 复制到临时文件夹 {}（TMPDIR 可指定另一处）",
             "cannot copy {}, of {length} bytes, into the folder of temporary files {} (TMPDIR names another)",
             path.display(),
             std::env::temp_dir().display()

@@ -14,7 +14,7 @@ mod normalise;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 use polars_core::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, Series};
 use rayon::prelude::*;
@@ -24,6 +24,7 @@ use inkstone_base::bounds;
 use inkstone_base::data::{Document, Key, Report};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 use inkstone_tables::corpus::{
     Parts, column, documents_from_frame, documents_to_frame, texts_column, texts_of, times_of,
 };
@@ -113,7 +114,12 @@ fn clean_from_frame(frame: &DataFrame) -> Result<Vec<CleanDocument>> {
     rows.map(|(i, document)| {
         let key = text.get(i).and_then(Key::from_hex);
         Ok(CleanDocument {
-            text: key.with_context(|| format!("row {i} has no text key: this is not a table of clean documents"))?,
+            text: key.with_context(|| {
+                message!(
+                    "第 {i} 行没有文本键：这不是清洗后文档的表",
+                    "row {i} has no text key: this is not a table of clean documents"
+                )
+            })?,
             first_mention: first_mention.get(i).unwrap_or(&document.doc_id).to_owned(),
             similarity: similarity.get(i).unwrap_or(0.0),
             document,
@@ -124,7 +130,8 @@ fn clean_from_frame(frame: &DataFrame) -> Result<Vec<CleanDocument>> {
 
 /// The clean documents of one part.
 pub fn clean_of_part(path: &Path) -> Result<Vec<CleanDocument>> {
-    clean_from_frame(&frames::read_parquet(path, None)?).with_context(|| format!("cannot use {}", path.display()))
+    clean_from_frame(&frames::read_parquet(path, None)?)
+        .with_context(|| message!("无法使用 {}", "cannot use {}", path.display()))
 }
 
 /// The clean documents of one part with empty titles and bodies, whose columns, most of the file, are not read.
@@ -135,7 +142,7 @@ pub fn clean_of_part_without_text(path: &Path) -> Result<Vec<CleanDocument>> {
         let none = Column::full_null(name.into(), frame.height(), &DataType::String);
         frame.with_column(none)?;
     }
-    clean_from_frame(&frame).with_context(|| format!("cannot use {}", path.display()))
+    clean_from_frame(&frame).with_context(|| message!("无法使用 {}", "cannot use {}", path.display()))
 }
 
 /// For each clean document the number of the first document that it repeats, exactly or nearly, whatever time lies between (a first
@@ -281,7 +288,12 @@ pub fn run(
             continue;
         }
         let file = &files[i];
-        ensure!(disk::hash_file(file)? == hash, "{} changed while it was cleaned; run again", file.display());
+        ensure!(
+            disk::hash_file(file)? == hash,
+            "{} 在清洗期间被改动；请重新运行",
+            "{} changed while it was cleaned; run again",
+            file.display()
+        );
         let mut docs = known_documents(file, known_at_ingestion)?;
         let texts = clean_each(&mut docs, 1, params, ctx, duplicates::key_of_text)?;
         out.write(i, &mut frame_of(&docs, &texts, marks)?)?;
@@ -309,8 +321,9 @@ fn settled_traces(part: &Path) -> Result<Vec<(String, Trace)>> {
     let times = times_of(&frame, "published_at")?.into_iter().enumerate();
     let trace = |(row, at): (usize, Option<NaiveDateTime>)| {
         let key = texts.get(row).and_then(Key::from_hex);
-        let (at, key) =
-            at.zip(key).with_context(|| format!("row {row} of {} has no time or text key", part.display()))?;
+        let (at, key) = at.zip(key).with_context(|| {
+            message!("{} 的第 {row} 行没有时间或文本键", "row {row} of {} has no time or text key", part.display())
+        })?;
         Ok((ids.get(row).unwrap_or_default().to_owned(), Trace::settled(at.and_utc().timestamp(), key)))
     };
     times.map(trace).collect()
@@ -340,6 +353,7 @@ fn settled_marks(corpus: &Traces, work: &[PartWork], out: &Parts, from: i64) -> 
     }
     ensure!(
         row as usize == corpus.len(),
+        "清洗结果与语料不符：请删除文件夹 {}",
         "the clean parts do not fit the corpus: remove the folder {}",
         out.folder().display()
     );

@@ -15,6 +15,7 @@ use rustc_hash::FxHashSet;
 use super::calendar::Calendar;
 use super::rng::{Stream, pick, rng};
 use inkstone_base::code::Code;
+use inkstone_base::message;
 use inkstone_market::Security;
 
 /// Securities at scale 1, and the most that the unused code ranges and names serve.
@@ -142,7 +143,9 @@ impl NameVocabulary {
         let section = |name: &str| -> Result<Vec<&str>> {
             let head = format!(":: {name}");
             let mut lines = text.lines().map(str::trim).skip_while(|l| *l != head).skip(1).peekable();
-            lines.peek().with_context(|| format!("names.txt has no section {name:?}"))?;
+            lines
+                .peek()
+                .with_context(|| message!("names.txt 没有 {name:?} 一节", "names.txt has no section {name:?}"))?;
             let body = lines.take_while(|l| !l.starts_with("::")).filter(|l| !l.is_empty() && !l.starts_with('#'));
             Ok(body.collect())
         };
@@ -150,14 +153,18 @@ impl NameVocabulary {
         let industry = |line: &&str| -> Result<Industry> {
             let parts: Vec<&str> = line.split('|').collect();
             let [name, suffixes, products, materials] = parts[..] else {
-                anyhow::bail!("names.txt: an industry has four parts: {line}");
+                inkstone_base::bail!(
+                    "names.txt：行业须有四部分：{line}",
+                    "names.txt: an industry has four parts: {line}"
+                );
             };
             let (suffixes, products, materials) = (split(suffixes), split(products), split(materials));
             Ok(Industry { name: name.to_owned(), suffixes, products, materials })
         };
         let broker = |line: &&str| -> Result<(String, String)> {
-            let (name, style) =
-                line.split_once('|').with_context(|| format!("names.txt: a broker without style: {line}"))?;
+            let (name, style) = line.split_once('|').with_context(|| {
+                message!("names.txt：券商缺少文风：{line}", "names.txt: a broker without style: {line}")
+            })?;
             Ok((name.to_owned(), style.to_owned()))
         };
         Ok(NameVocabulary {

@@ -7,10 +7,12 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rustc_hash::FxHashMap;
+
+use inkstone_base::{bail, message};
 
 /// A text under way, with the marks written into it so far.
 #[derive(Clone, Debug, Default)]
@@ -62,7 +64,9 @@ impl Grammar {
                     continue;
                 }
                 let place = || format!("{file}, line {}: {line}", number + 1);
-                let rule = name.with_context(|| format!("a line before the first rule: {}", place()))?;
+                let rule = name.with_context(|| {
+                    message!("第一条规则之前有内容：{}", "a line before the first rule: {}", place())
+                })?;
                 let mut rest = line;
                 let alternative = parse_nodes(&mut rest, "").with_context(place)?;
                 rules.entry(rule.to_owned()).or_default().push(alternative);
@@ -85,7 +89,7 @@ impl Grammar {
     pub(super) fn write(&self, rule: &str, scene: &dyn Scene, rng: &mut ChaCha8Rng, out: &mut Draft) -> Result<()> {
         let n = self.alternatives(rule);
         if n == 0 {
-            bail!("the grammar has no rule {rule:?}");
+            bail!("语法没有规则 {rule:?}", "the grammar has no rule {rule:?}");
         }
         let i = rng.random_range(0..n);
         self.write_alternative(rule, i, scene, rng, out)
@@ -100,8 +104,12 @@ impl Grammar {
         rng: &mut ChaCha8Rng,
         out: &mut Draft,
     ) -> Result<()> {
-        let alternatives = self.rules.get(rule).with_context(|| format!("the grammar has no rule {rule:?}"))?;
-        self.expand(&alternatives[i], scene, rng, out).with_context(|| format!("in the rule {rule:?}"))
+        let alternatives = self
+            .rules
+            .get(rule)
+            .with_context(|| message!("语法没有规则 {rule:?}", "the grammar has no rule {rule:?}"))?;
+        self.expand(&alternatives[i], scene, rng, out)
+            .with_context(|| message!("规则 {rule:?} 中", "in the rule {rule:?}"))
     }
 
     fn expand(&self, nodes: &[Node], scene: &dyn Scene, rng: &mut ChaCha8Rng, out: &mut Draft) -> Result<()> {
@@ -111,7 +119,7 @@ impl Grammar {
                 Node::Slot(name) if self.has(name) => self.write(name, scene, rng, out)?,
                 Node::Slot(name) => {
                     if !scene.fill(name, rng, &mut out.text) {
-                        bail!("{{{name}}} is neither a rule nor a variable");
+                        bail!("{{{name}}} 既不是规则也不是变量", "{{{name}}} is neither a rule nor a variable");
                     }
                 }
                 Node::Choice(options) => {
@@ -199,14 +207,14 @@ fn parse_nodes(rest: &mut &str, stop: &str) -> Result<Vec<Node>> {
         }
         match c {
             '{' => {
-                let end = rest.find('}').context("a { that is never closed")?;
+                let end = rest.find('}').context(message!("有 {{ 没有闭合", "a {{ that is never closed"))?;
                 nodes.push(Node::Slot(rest[1..end].to_owned()));
                 *rest = &rest[end + 1..];
             }
             '(' => {
                 let mut options = Vec::new();
                 while !rest.starts_with(')') {
-                    *rest = rest.get(1..).context("a ( that is never closed")?;
+                    *rest = rest.get(1..).context(message!("有 ( 没有闭合", "a ( that is never closed"))?;
                     options.push(parse_nodes(rest, "|)")?);
                 }
                 nodes.push(Node::Choice(options));
@@ -216,14 +224,14 @@ fn parse_nodes(rest: &mut &str, stop: &str) -> Result<Vec<Node>> {
                 let positive = match rest[1..].chars().next() {
                     Some('+') => true,
                     Some('-') => false,
-                    _ => bail!("a mark opens with [+ or [-"),
+                    _ => bail!("标记须以 [+ 或 [- 开头", "a mark opens with [+ or [-"),
                 };
                 *rest = &rest[2..];
                 let inner = parse_nodes(rest, "]")?;
-                *rest = rest.strip_prefix(']').context("a [ that is never closed")?;
+                *rest = rest.strip_prefix(']').context(message!("有 [ 没有闭合", "a [ that is never closed"))?;
                 nodes.push(Node::Mark(positive, inner));
             }
-            ')' | ']' | '}' | '|' => bail!("an unexpected {c}"),
+            ')' | ']' | '}' | '|' => bail!("意外的 {c}", "an unexpected {c}"),
             _ => {
                 let end = rest.find(['{', '(', '[', '|', ')', ']', '}']).unwrap_or(rest.len());
                 nodes.push(Node::Text(rest[..end].to_owned()));
@@ -231,7 +239,11 @@ fn parse_nodes(rest: &mut &str, stop: &str) -> Result<Vec<Node>> {
             }
         }
     }
-    if stop.is_empty() { Ok(nodes) } else { bail!("the line ends before one of {stop:?}") }
+    if stop.is_empty() {
+        Ok(nodes)
+    } else {
+        bail!("行已结束，缺少 {stop:?} 之一", "the line ends before one of {stop:?}")
+    }
 }
 
 #[cfg(test)]

@@ -17,6 +17,8 @@ use super::truth::{Effect, Truth};
 use inkstone_tables::corpus::times_column;
 use inkstone_tables::frames;
 
+use inkstone_base::message;
+
 /// Rows of the truth table that are held before they are written.
 const BATCH: usize = 1 << 15;
 
@@ -109,7 +111,10 @@ impl<'w, 'f> TruthLedger<'w, 'f> {
     /// Writes the remaining rows of the table.
     pub(super) fn finish(&mut self) -> Result<()> {
         self.flush()?;
-        let writer = self.writer.as_ref().context("the demo has no documents; raise the scale")?;
+        let writer = self
+            .writer
+            .as_ref()
+            .context(message!("演示没有文档；请提高规模", "the demo has no documents; raise the scale"))?;
         writer.finish()?;
         Ok(())
     }

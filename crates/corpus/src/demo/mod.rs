@@ -30,7 +30,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use chrono::{Datelike, NaiveDate};
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +38,7 @@ use desk::Delivery;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 use inkstone_market::Security;
 use ledger::TruthLedger;
 use news::Wires;
@@ -77,11 +78,13 @@ pub fn generate(dir: &Path, params: &Params, ctx: &Ctx) -> Result<(Truth, Report
     let Params { scale, seed } = *params;
     ensure!(
         scale.is_finite() && scale >= 0.05,
+        "演示规模为 {scale}，须不小于 0.05（1 约为 9,500 篇文档）",
         "the demo's scale is {scale}; it must be 0.05 or more (1 is 9,500 documents)"
     );
     let truth_path = dir.join("truth.json");
     if truth_path.exists() {
-        std::fs::remove_file(&truth_path).with_context(|| format!("cannot replace {}", truth_path.display()))?;
+        std::fs::remove_file(&truth_path)
+            .with_context(|| message!("无法替换 {}", "cannot replace {}", truth_path.display()))?;
     }
     let world = World::new(scale, seed)?;
     let days = world.calendar.days();
@@ -167,7 +170,7 @@ fn documents(
     ledger: &mut TruthLedger<'_, '_>,
     ctx: &Ctx,
 ) -> Result<BTreeMap<String, SourceTruth>> {
-    let first = NaiveDate::from_ymd_opt(2023, 1, 1).context("a date of the calendar")?;
+    let first = NaiveDate::from_ymd_opt(2023, 1, 1).context(message!("日历中应有的日期", "a date of the calendar"))?;
     let dates: Vec<NaiveDate> = first.iter_days().take_while(|d| d.year() < 2025).collect();
     let mut wires: Vec<Wire> = SHAPES.iter().map(|&shape| Wire::new(shape, world.seed)).collect();
     let mut news = Wires::new(world, &dates, scale)?;

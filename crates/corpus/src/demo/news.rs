@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use chrono::{Days, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, Timelike};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -12,6 +12,7 @@ use super::grammar::Draft;
 use super::rng::{Stream, pick, rng};
 use super::story::{Story, World, spread};
 use inkstone_base::data::Kind;
+use inkstone_base::{ensure, message};
 
 /// News items at scale 1, reposts included (about).
 const NEWS: f64 = 8000.0;
@@ -74,7 +75,8 @@ impl<'w> Wires<'w> {
             }
             self.pending.insert((story.time, self.written), story);
         }
-        let tomorrow = date.checked_add_days(Days::new(1)).context("a date of the calendar")?;
+        let tomorrow =
+            date.checked_add_days(Days::new(1)).context(message!("日历中应有的日期", "a date of the calendar"))?;
         let later = self.pending.split_off(&(tomorrow.and_time(NaiveTime::MIN), 0));
         Ok(std::mem::replace(&mut self.pending, later).into_values().collect())
     }
@@ -102,7 +104,11 @@ impl<'w> Wires<'w> {
         let mut draft = Draft::default();
         let (titles, leads) = (format!("{}{sign}题", event.name), format!("{}{sign}文", event.name));
         let (n, m) = (world.grammar.alternatives(&titles), world.grammar.alternatives(&leads));
-        ensure!(n > 0 && m > 0, "news.txt has no rule {titles:?} or no rule {leads:?}");
+        ensure!(
+            n > 0 && m > 0,
+            "news.txt 没有规则 {titles:?} 或 {leads:?}",
+            "news.txt has no rule {titles:?} or no rule {leads:?}"
+        );
         let topic = rng.random_range(0..n);
         world.grammar.write_alternative(&titles, topic, &setting, rng, &mut draft)?;
         let title = std::mem::take(&mut draft.text);

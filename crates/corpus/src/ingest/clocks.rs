@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 use crate::ingest::source::{KnownAt, Source};
 use inkstone_tables::{corpus, frames};
 
+use inkstone_base::language::{Message, Word};
+use inkstone_base::message;
+
 /// Close of the exchanges in Shanghai and Shenzhen.
 const CLOSE: NaiveTime = NaiveTime::from_hms_opt(15, 0, 0).expect("15:00:00 is a time of day");
 /// Days within which all documents of a source are ingested when an archive is loaded at once: their delays tell nothing.
@@ -110,21 +113,19 @@ impl Clocks {
     }
 
     /// Warns of sources whose documents count as known before a close that they came after.
-    pub(super) fn warning(&self, sources: &[&Source]) -> Option<String> {
+    pub(super) fn warning(&self, sources: &[&Source]) -> Option<Message> {
         let warn = |source: &&Source| {
             let delays = self.sources.get(&source.name).filter(|_| source.known_at == KnownAt::Published)?;
             let share = delays.across_close as f64 / delays.seconds.len() as f64;
             (share > ACROSS_CLOSE && !delays.are_of_one_load()).then(|| {
-                format!(
-                    "source {:?}: {:.1} % of its documents were published before 15:00 by their own account and ingested after it, so they \
-                     count for a close that they came after; known_at = \"ingested\" in its [[source]] counts them from their ingestion on",
+                message!("来源 {:?}：{:.1} % 的文档自称发布于 15:00 之前，却在其后入库，因而计入了它们赶不上的收盘；在其 [[source]] 中设 known_at = \"ingested\" 即自入库时起算", "source {:?}: {:.1} % of its documents were published before 15:00 by their own account and ingested after it, so they count for a close that they came after; known_at = \"ingested\" in its [[source]] counts them from their ingestion on",
                     source.name,
                     100.0 * share
                 )
             })
         };
-        let warnings: Vec<String> = sources.iter().filter_map(warn).collect();
-        (!warnings.is_empty()).then(|| warnings.join("; "))
+        let warnings: Vec<Message> = sources.iter().filter_map(warn).collect();
+        (!warnings.is_empty()).then(|| Message::joined(warnings, Word("；", "; ")))
     }
 }
 

@@ -9,12 +9,13 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::ingest::log::IngestLog;
 use inkstone_base::data::Key;
 use inkstone_base::disk::{self, Damage, Flaw};
+use inkstone_base::{bail, ensure, message};
 use inkstone_tables::project::Project;
 
 /// The folder in which a run prepares its files.
@@ -39,7 +40,7 @@ impl Staging {
         if !self.0.exists() {
             return Ok(());
         }
-        fs::remove_dir_all(&self.0).with_context(|| format!("cannot remove {}", self.0.display()))
+        fs::remove_dir_all(&self.0).with_context(|| message!("无法删除 {}", "cannot remove {}", self.0.display()))
     }
 
     fn plan(&self) -> PathBuf {
@@ -83,8 +84,9 @@ impl CommitPlan {
         log: IngestLog,
     ) -> Result<CommitPlan> {
         let below = |path: PathBuf| -> Result<PathBuf> {
-            let path =
-                path.strip_prefix(project.dir()).with_context(|| format!("{} is no project file", path.display()));
+            let path = path
+                .strip_prefix(project.dir())
+                .with_context(|| message!("{} 不是项目文件", "{} is no project file", path.display()));
             path.map(Path::to_owned)
         };
         let piece = |piece| match piece {
@@ -110,8 +112,8 @@ impl CommitPlan {
         for path in paths {
             ensure!(
                 path.components().all(|part| matches!(part, Component::Normal(_))),
-                "the plan {} would change {}, which is not in the project's folder: remove the plan, and the next run reads \
-                 everything again",
+                "计划 {} 会改动项目文件夹之外的 {}：删除该计划，下次运行将重新读取全部数据",
+                "the plan {} would change {}, which is not in the project's folder: remove the plan, and the next run reads everything again",
                 Staging::new(project).plan().display(),
                 path.display()
             );
@@ -186,7 +188,8 @@ pub(super) fn finish_interrupted(project: &Project) -> Result<()> {
         Some(Damage { flaw: Flaw::Missing, .. }) => Ok(()),
         Some(newer @ Damage { flaw: Flaw::Newer(_), .. }) => bail!(newer),
         // Parts that were moved are not those of the log, which shows by their seals: they are read again.
-        Some(_) => fs::remove_dir_all(&staging.0).with_context(|| format!("cannot remove {}", staging.0.display())),
+        Some(_) => fs::remove_dir_all(&staging.0)
+            .with_context(|| message!("无法删除 {}", "cannot remove {}", staging.0.display())),
     }
 }
 
@@ -199,10 +202,15 @@ fn move_once(from: &Path, to: &Path, changed: &mut BTreeSet<PathBuf>) -> Result<
         if to.exists() {
             return Ok(());
         }
-        bail!("{} is gone; remove the project's ingest.json to read everything again", from.display());
+        bail!(
+            "{} 不见了；删除项目的 ingest.json 即可重新读取全部数据",
+            "{} is gone; remove the project's ingest.json to read everything again",
+            from.display()
+        );
     }
     disk::make_dir(folder)?;
-    fs::rename(from, to).with_context(|| format!("cannot move {} to {}", from.display(), to.display()))
+    fs::rename(from, to)
+        .with_context(|| message!("无法把 {} 移到 {}", "cannot move {} to {}", from.display(), to.display()))
 }
 
 /// Brings the names in folders to the disk.

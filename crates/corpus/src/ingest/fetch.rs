@@ -11,7 +11,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -23,7 +23,9 @@ use inkstone_base::data::{Key, Report};
 use inkstone_base::disk::{self, Scratch};
 use inkstone_base::encoding::Charset;
 use inkstone_base::job::{Cancelled, Ctx};
+use inkstone_base::language::Message;
 use inkstone_base::program::Program;
+use inkstone_base::{bail, ensure, message};
 use inkstone_tables::project::Project;
 
 /// The name of the stage in its report.
@@ -53,7 +55,7 @@ pub fn run(sources: &[Source], base: &Path, project: &Project, ctx: &Ctx) -> Res
         let (counts, failure) = match fetch(source, base, project, ctx) {
             Ok(done) => done,
             Err(error) if error.is::<Cancelled>() => return Err(error),
-            Err(error) => (FetchCounts::default(), Some(format!("{error:#}"))),
+            Err(error) => (FetchCounts::default(), Some(Message::of_error(&error))),
         };
         report.rows_in += counts.rows;
         report.rows_out += counts.new;
@@ -73,7 +75,7 @@ pub fn run(sources: &[Source], base: &Path, project: &Project, ctx: &Ctx) -> Res
 }
 
 /// The sources whose programs failed, with the reasons.
-pub fn failures(report: &Report) -> BTreeMap<String, String> {
+pub fn failures(report: &Report) -> BTreeMap<String, Message> {
     let failed = report.facts.get("failed").filter(|_| report.stage == FETCH);
     failed.and_then(|failed| serde_json::from_value(failed.clone()).ok()).unwrap_or_default()
 }
@@ -89,7 +91,7 @@ struct FetchCounts {
 }
 
 /// Fetches one source; gives the reason if its program failed.
-fn fetch(source: &Source, base: &Path, project: &Project, ctx: &Ctx) -> Result<(FetchCounts, Option<String>)> {
+fn fetch(source: &Source, base: &Path, project: &Project, ctx: &Ctx) -> Result<(FetchCounts, Option<Message>)> {
     let path = base.join(&source.path);
     let layout = layout_of(source, &path)?;
     let note = note_of(&path);
@@ -112,11 +114,11 @@ fn fetch(source: &Source, base: &Path, project: &Project, ctx: &Ctx) -> Result<(
     disk::write_json(&note, &Fetched { bytes, since: before.since, complete: ended.failure.is_none() })?;
     let failure = ended.failure.map(|failure| {
         let kept = if ended.stderr.is_empty() {
-            String::new()
+            Message::default()
         } else {
-            format!("; its messages are in {}", messages.display())
+            message!("；其输出见 {}", "; its messages are in {}", messages.display())
         };
-        format!("the command {:?}: {failure}{kept}", source.command.join(" "))
+        message!("命令 {:?}：{failure}{kept}", "the command {:?}: {failure}{kept}", source.command.join(" "))
     });
     Ok((counts, failure))
 }
@@ -127,6 +129,7 @@ fn layout_of(source: &Source, path: &Path) -> Result<RecordLayout> {
         Format::Csv => RecordLayout::Rows(source.delimiter.as_deref().map_or(b',', |text| text.as_bytes()[0])),
         Format::Tsv => RecordLayout::Rows(b'\t'),
         _ => bail!(
+            "path {:?}：程序输出 JSON 行、CSV 或 TSV；文件名须以 .jsonl、.csv 或 .tsv 结尾",
             "path {:?}: a program delivers JSON lines, CSV or TSV; give a name that ends in .jsonl, .csv or .tsv",
             source.path
         ),
@@ -145,6 +148,7 @@ fn settle(path: &Path, note: &Path) -> Result<Fetched> {
     if !note.exists() {
         ensure!(
             length.is_none(),
+            "{} 不是由该来源的命令写出的：请移走，或作为单独的来源读取",
             "{} was not written by this source's command: move it away, or read it as a source of its own",
             path.display()
         );
@@ -154,17 +158,20 @@ fn settle(path: &Path, note: &Path) -> Result<Fetched> {
     let length = length.unwrap_or(0);
     ensure!(
         length >= fetched.bytes,
+        "{} 有 {length} 字节，而取得的是 {} 字节：请恢复该文件，或同时删除 {} 以重新获取全部",
         "{} has {length} bytes, but {} were fetched: bring back the file, or remove {} too to fetch everything again",
         path.display(),
         fetched.bytes,
         note.display()
     );
     if length > fetched.bytes {
-        let file =
-            OpenOptions::new().write(true).open(path).with_context(|| format!("cannot open {}", path.display()))?;
+        let file = OpenOptions::new()
+            .write(true)
+            .open(path)
+            .with_context(|| message!("无法打开 {}", "cannot open {}", path.display()))?;
         file.set_len(fetched.bytes)
             .and_then(|()| file.sync_all())
-            .with_context(|| format!("cannot cut {}", path.display()))?;
+            .with_context(|| message!("无法截短 {}", "cannot cut {}", path.display()))?;
     }
     Ok(fetched)
 }
@@ -193,11 +200,11 @@ fn append(
         .create(true)
         .append(true)
         .open(path)
-        .with_context(|| format!("cannot open {}", path.display()))?;
+        .with_context(|| message!("无法打开 {}", "cannot open {}", path.display()))?;
     let (mut kept, mut header) = (FxHashSet::default(), None);
     let is_table = matches!(layout, RecordLayout::Rows(_));
     if length > 0 {
-        let there = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+        let there = File::open(path).with_context(|| message!("无法打开 {}", "cannot open {}", path.display()))?;
         let mut records = RecordStream::new(there, layout, Charset::Utf8, 0);
         if is_table {
             header = records.next()?.map(|record| content(&record.bytes).to_vec());
@@ -212,7 +219,7 @@ fn append(
     let mut put = |record: &[u8]| -> Result<()> {
         out.write_all(record)
             .and_then(|()| out.write_all(b"\n"))
-            .with_context(|| format!("cannot write {}", path.display()))?;
+            .with_context(|| message!("无法写入 {}", "cannot write {}", path.display()))?;
         bytes += record.len() as u64 + 1;
         Ok(())
     };
@@ -222,6 +229,7 @@ fn append(
         match &header {
             Some(header) => ensure!(
                 header == first,
+                "列由 {:?} 变为 {:?}：请让程序输出原来的列，或为新列单设一个来源",
                 "the columns have changed from {:?} to {:?}: let the program write the former ones, or give the new ones a source of their own",
                 String::from_utf8_lossy(header),
                 String::from_utf8_lossy(first)
@@ -242,8 +250,8 @@ fn append(
     let file = out
         .into_inner()
         .map_err(|error| error.into_error())
-        .with_context(|| format!("cannot write {}", path.display()))?;
-    file.sync_all().with_context(|| format!("cannot write {}", path.display()))?;
+        .with_context(|| message!("无法写入 {}", "cannot write {}", path.display()))?;
+    file.sync_all().with_context(|| message!("无法写入 {}", "cannot write {}", path.display()))?;
     Ok((counts, bytes))
 }
 

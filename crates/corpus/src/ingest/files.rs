@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 
 use crate::ingest::log::FileEntry;
 use crate::ingest::papers::PaperFile;
@@ -13,6 +13,8 @@ use crate::ingest::source::{Format, Source};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
+use inkstone_base::{bail, ensure, message};
 use inkstone_tables::corpus::PART_ROWS;
 
 /// A unit of reading: a file, or up to [`PART_ROWS`] files of one source that are one document each.
@@ -63,7 +65,8 @@ impl Stamp {
     #[cfg(unix)]
     fn read(path: &Path) -> Result<Option<Stamp>> {
         use std::os::unix::fs::MetadataExt;
-        let file = std::fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let file =
+            std::fs::metadata(path).with_context(|| message!("无法读取 {}", "cannot read {}", path.display()))?;
         let Ok(modified) = file.modified() else { return Ok(None) };
         let entry_changed = (file.ctime(), file.ctime_nsec());
         let changed = UNIX_EPOCH + Duration::from_secs(u64::try_from(entry_changed.0).unwrap_or(0));
@@ -97,7 +100,13 @@ pub(super) fn find<'a>(sources: &'a [Source], base: &Path) -> Result<(Vec<ReadUn
             }
         }
         if papers.is_empty() && others.is_empty() {
-            bail!("[[source]] {:?}: no file to read at {:?}{}", source.name, source.path, hint(source));
+            bail!(
+                "[[source]] {:?}：{:?} 处没有可读的文件{}",
+                "[[source]] {:?}: no file to read at {:?}{}",
+                source.name,
+                source.path,
+                hint(source)
+            );
         }
         for path in others {
             units.push(ReadUnit { source, path: shown(&path, base), content: UnitFiles::Table(path) });
@@ -118,12 +127,14 @@ pub(super) fn find<'a>(sources: &'a [Source], base: &Path) -> Result<(Vec<ReadUn
     Ok((units, passed_over))
 }
 
-fn hint(source: &Source) -> String {
+fn hint(source: &Source) -> Word {
     if source.format == Format::Auto {
-        " (read are .csv .tsv .jsonl .json .parquet .xlsx .xls .txt .pdf .html .docx; for other names set `format`)"
-            .to_owned()
+        Word(
+            "（可读 .csv .tsv .jsonl .json .parquet .xlsx .xls .txt .pdf .html .docx；其他名称请设置 `format`）",
+            " (read are .csv .tsv .jsonl .json .parquet .xlsx .xls .txt .pdf .html .docx; for other names set `format`)",
+        )
     } else {
-        String::new()
+        Word("", "")
     }
 }
 
@@ -134,7 +145,7 @@ fn hint(source: &Source) -> String {
 fn files_of(source: &Source, base: &Path) -> Result<(Vec<PathBuf>, Option<PathBuf>, Vec<PathBuf>)> {
     let mut skipped = Vec::new();
     let path = base.join(&source.path);
-    let at = || format!("[[source]] {:?}: path {:?}", source.name, source.path);
+    let at = || message!("[[source]] {:?}：path {:?}", "[[source]] {:?}: path {:?}", source.name, source.path);
     if path.is_dir() {
         let mut files = Vec::new();
         // Hidden folders are passed over too: a project's own artefacts may lie below its sources.
@@ -156,15 +167,37 @@ fn files_of(source: &Source, base: &Path) -> Result<(Vec<PathBuf>, Option<PathBu
         return Ok((files, Some(path), skipped));
     }
     if path.exists() {
-        ensure!(path.is_file(), "{}: is a pipe, a socket or a device; a source is a file, so copy it into one", at());
+        ensure!(
+            path.is_file(),
+            "{}：是管道、套接字或设备；来源须为文件，请先复制成文件",
+            "{}: is a pipe, a socket or a device; a source is a file, so copy it into one",
+            at()
+        );
         return Ok((vec![path], None, skipped));
     }
     if !source.path.contains(['*', '?', '[']) {
-        let way_out =
-            if source.command.is_empty() { "" } else { "; run with --commands, and this source's command fills it" };
-        bail!("{}: there is no such file or folder ({}){way_out}", at(), path.display());
+        let way_out = if source.command.is_empty() {
+            Word("", "")
+        } else {
+            Word(
+                "；带 --commands 运行，由该来源的命令写入",
+                "; run with --commands, and this source's command fills it",
+            )
+        };
+        bail!(
+            "{}：没有这个文件或文件夹（{}）{way_out}",
+            "{}: there is no such file or folder ({}){way_out}",
+            at(),
+            path.display()
+        );
     }
-    let folder = base.to_str().with_context(|| format!("{}: a pattern needs a folder in valid Unicode", at()))?;
+    let folder = base.to_str().with_context(|| {
+        message!(
+            "{}：通配路径须位于名称为有效 Unicode 的文件夹中",
+            "{}: a pattern needs a folder in valid Unicode",
+            at()
+        )
+    })?;
     let pattern = Path::new(&glob::Pattern::escape(folder)).join(&source.path);
     let mut files = Vec::new();
     for found in glob::glob(&pattern.to_string_lossy()).with_context(at)? {
@@ -236,6 +269,7 @@ impl ReadUnit<'_> {
         }
         ensure!(
             hash_of(path, seen.size, ctx)? == seen.hash,
+            "{} 在读取期间被改动，未保留其任何内容：待其不再变动后重新运行",
             "{} was changed while it was read; nothing of it was kept: run again when it is at rest",
             path.display()
         );
@@ -249,12 +283,12 @@ fn is_lock(path: &Path) -> bool {
 }
 
 fn length_of(path: &Path) -> Result<u64> {
-    Ok(std::fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?.len())
+    Ok(std::fs::metadata(path).with_context(|| message!("无法读取 {}", "cannot read {}", path.display()))?.len())
 }
 
 /// True if the bytes of a file from `offset` on are plain ASCII.
 fn is_ascii_from(path: &Path, offset: u64) -> Result<bool> {
-    let cannot = || format!("cannot read {}", path.display());
+    let cannot = || message!("无法读取 {}", "cannot read {}", path.display());
     let mut file = File::open(path).with_context(cannot)?;
     file.seek(SeekFrom::Start(offset)).with_context(cannot)?;
     let mut chunk = vec![0; 1 << 16];
@@ -269,10 +303,10 @@ fn is_ascii_from(path: &Path, offset: u64) -> Result<bool> {
 
 /// The content hash of the first `length` bytes of a file.
 fn hash_of(path: &Path, length: u64, ctx: &Ctx) -> Result<Key> {
-    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    let file = File::open(path).with_context(|| message!("无法打开 {}", "cannot open {}", path.display()))?;
     let read = disk::hash_reader(&mut Watched { input: file.take(length), ctx });
     ctx.check()?;
-    read.with_context(|| format!("cannot read {}", path.display()))
+    read.with_context(|| message!("无法读取 {}", "cannot read {}", path.display()))
 }
 
 /// A reader that stops when the run is cancelled.

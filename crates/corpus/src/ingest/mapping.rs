@@ -5,11 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use regex::Regex;
 
 use crate::ingest::source::{Column, Source, Table};
+use inkstone_base::language::{Message, Word};
 use inkstone_base::limits;
+use inkstone_base::{bail, message};
 
 /// Fields of documents, with the usual names of their columns, best first.
 const DOCUMENTS: &[(&str, &[&str])] = &[
@@ -299,8 +301,9 @@ impl Mapping {
         let (mapping, missing) = Mapping::settle(source, columns)?;
         if !missing.is_empty() {
             bail!(
+                "缺少列：{}；现有列：{}；请在 [[source]] {:?} 的 `columns` 中指定",
                 "columns are missing: {}; the columns are: {}; map them in `columns` of [[source]] {:?}",
-                missing.join(", "),
+                Message::joined(&missing, Word("、", ", ")),
                 listed(columns),
                 source.name
             );
@@ -309,7 +312,7 @@ impl Mapping {
     }
 
     /// Maps all fields that it can, and gives the names of the missing ones.
-    pub(super) fn settle(source: &Source, columns: &[String]) -> Result<(Mapping, Vec<String>)> {
+    pub(super) fn settle(source: &Source, columns: &[String]) -> Result<(Mapping, Vec<Message>)> {
         let table = table(source.table);
         let mut missing = Vec::new();
         let mut picks = vec![FieldRule::Absent; table.len()];
@@ -320,8 +323,8 @@ impl Mapping {
                 Some(i) => taken[i] = true,
                 None => {
                     let near = nearest(name, columns.iter().map(String::as_str));
-                    let near = near.map_or(String::new(), |n| format!(" (nearest: {n:?})"));
-                    missing.push(format!("{field} = {name:?}{near}"));
+                    let near = near.map_or(Message::default(), |n| message!("（最接近：{n:?}）", " (nearest: {n:?})"));
+                    missing.push(message!("{field} = {name:?}{near}", "{field} = {name:?}{near}"));
                 }
             }
             found
@@ -329,7 +332,8 @@ impl Mapping {
         let number_of = |field: &str| table.iter().position(|(f, _)| *f == field);
         let mut patterns = Vec::new();
         for (field, column) in &source.columns {
-            let number = number_of(field).with_context(|| format!("columns has no field {field:?}"))?;
+            let number = number_of(field)
+                .with_context(|| message!("columns 没有字段 {field:?}", "columns has no field {field:?}"))?;
             let pick = match column {
                 Column::Name(name) => look_up(field, name).map(|i| FieldRule::Cell(i, unit_of(&columns[i]).1)),
                 Column::Scaled { column, times } => look_up(field, column).map(|i| FieldRule::Cell(i, *times)),
@@ -363,7 +367,7 @@ impl Mapping {
             let Column::Pattern { pattern, r#in } = column else { continue };
             let by_field = number_of(r#in).and_then(|n| picks[n].cells().first().copied());
             let Some(cell) = position(columns, r#in).or(by_field) else {
-                missing.push(format!("{field} = {{ in = {:?} }}", r#in));
+                missing.push(Message::same(format!("{field} = {{ in = {:?} }}", r#in)));
                 continue;
             };
             let pattern = limits::pattern(pattern).with_context(|| format!("columns.{field}"))?;
@@ -375,22 +379,28 @@ impl Mapping {
     }
 
     /// Fields without which a row of this table is of no use, and that nothing feeds.
-    fn lacking(&self, source: &Source) -> Vec<String> {
+    fn lacking(&self, source: &Source) -> Vec<Message> {
         let absent = |field: &str| matches!(self.pick(field), FieldRule::Absent) && !source.columns.contains_key(field);
         let mut lacking = Vec::new();
         match source.table {
             Table::Documents => {
                 if absent("title") && absent("body") {
-                    lacking.push("title or body".to_owned());
+                    lacking.push(Word("title 或 body", "title or body").into());
                 }
                 if absent("published_at") && source.published_at_default.is_none() {
-                    lacking.push("published_at (or set published_at_default for a corpus without times)".to_owned());
+                    lacking.push(
+                        Word(
+                            "published_at（没有时间的语料可设 published_at_default）",
+                            "published_at (or set published_at_default for a corpus without times)",
+                        )
+                        .into(),
+                    );
                 }
             }
             Table::Prices => {
-                lacking.extend(["date", "code", "close"].into_iter().filter(|f| absent(f)).map(str::to_owned))
+                lacking.extend(["date", "code", "close"].into_iter().filter(|f| absent(f)).map(Message::same))
             }
-            Table::Securities => lacking.extend(["code", "name"].into_iter().filter(|f| absent(f)).map(str::to_owned)),
+            Table::Securities => lacking.extend(["code", "name"].into_iter().filter(|f| absent(f)).map(Message::same)),
         }
         lacking
     }
@@ -432,7 +442,7 @@ fn listed(columns: &[String]) -> String {
     let cut = |name: &String| format!("{:?}", name.chars().take(60).collect::<String>());
     let mut listed: Vec<String> = columns.iter().take(60).map(cut).collect();
     if columns.len() > 60 {
-        listed.push(format!("and {} more", columns.len() - 60));
+        listed.push(message!("等 {} 个", "and {} more", columns.len() - 60).to_string());
     }
     listed.join(", ")
 }

@@ -57,6 +57,8 @@ use serde::{Deserialize, Serialize};
 
 use files::{ReadUnit, UnitFiles};
 use inkstone_base::data::Key;
+use inkstone_base::language::{Message, Word};
+use inkstone_base::message;
 
 pub use commit::is_interrupted;
 pub use due::{Due, due};
@@ -93,11 +95,17 @@ pub struct Params {
 
 impl Params {
     /// Names in `precedence` that are no source of prices, each with what to do.
-    pub fn precedence_problems(&self, sources: &[Source]) -> Vec<String> {
+    pub fn precedence_problems(&self, sources: &[Source]) -> Vec<Message> {
         let known: Vec<&str> = sources.iter().filter(|s| s.table == Table::Prices).map(|s| s.name.as_str()).collect();
         let wrong = self.precedence.iter().filter(|name| !known.contains(&name.as_str()));
-        let listed = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-        wrong.map(|name| format!("there is no source of prices {name:?}; sources of prices are: {listed}")).collect()
+        let listed = if known.is_empty() { Word("无", "none").into() } else { Message::same(known.join(", ")) };
+        let refused = |name| {
+            message!(
+                "没有行情来源 {name:?}；行情来源有：{listed}",
+                "there is no source of prices {name:?}; sources of prices are: {listed}"
+            )
+        };
+        wrong.map(refused).collect()
     }
 
     /// Key of the settings under which a file is read.

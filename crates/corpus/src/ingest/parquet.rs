@@ -5,7 +5,7 @@
 use std::io::Cursor;
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use chrono::{DateTime, Days, NaiveDate};
 use polars_core::prelude::{AnyValue, Column, DataFrame, DataType, TimeUnit};
 use polars_io::prelude::{ParquetReader, SerReader};
@@ -16,6 +16,7 @@ use crate::ingest::reason;
 use crate::ingest::row::{BATCH_BYTES, Cells, RowFault, SourceRow};
 use inkstone_base::disk::Snapshot;
 use inkstone_base::limits;
+use inkstone_base::{ensure, message};
 use inkstone_tables::frames::ForeignParquet;
 
 /// Rows decoded at a time, at the most.
@@ -108,6 +109,7 @@ impl ParquetRows {
                 let limit = limits::PAGES + self.size * 3 / 4;
                 ensure!(
                     bytes <= limit,
+                    "{}：第 {} 行所在的页解压后有 {} MB，上限为 {} MB（请减少每页或每组的行数）",
                     "{}: row {} lies in pages of {} MB when unpacked; {} MB are the most (write fewer rows a page or group)",
                     self.path(),
                     self.given + 1,
@@ -131,9 +133,9 @@ impl ParquetRows {
             return Ok(DataFrame::empty());
         }
         let slice = Some((self.given, height));
-        self.file
-            .read(|reader| reader.with_columns(Some(names)).with_slice(slice).finish())
-            .with_context(|| format!("{} cannot be read on from row {}", self.path(), self.given + 1))
+        self.file.read(|reader| reader.with_columns(Some(names)).with_slice(slice).finish()).with_context(|| {
+            message!("{} 从第 {} 行起无法继续读取", "{} cannot be read on from row {}", self.path(), self.given + 1)
+        })
     }
 }
 

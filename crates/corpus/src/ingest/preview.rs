@@ -17,6 +17,8 @@ use crate::ingest::source::{Format, Source, Table};
 use crate::ingest::times::{self, TimeFormat};
 use crate::ingest::{Encoded, Params, prices, reason, securities};
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Message;
+use inkstone_base::message;
 
 /// Rows that are tried, and of these such as are shown.
 const TRIED: usize = 200;
@@ -53,7 +55,7 @@ pub struct Preview {
     /// All fields of the table.
     pub fields: Vec<FieldPreview>,
     /// Fields that are missing for any row to be read; empty when the rows were tried.
-    pub missing: Vec<String>,
+    pub missing: Vec<Message>,
     pub tried: usize,
     pub accepted: usize,
     /// Rows that would be set aside, by reason.
@@ -68,9 +70,10 @@ pub struct Preview {
 pub fn preview(source: &Source, params: &Params, base: &Path, ctx: &Ctx) -> Result<Preview> {
     let sources = std::slice::from_ref(source);
     let (units, _) = files::find(sources, base)?;
-    let unit = units.first().with_context(|| format!("no file to read at {:?}", source.path))?;
+    let unit =
+        units.first().with_context(|| message!("{:?} 处没有可读的文件", "no file to read at {:?}", source.path))?;
     // The real run keeps the text of documents that are files; the preview drops it.
-    let scratch = tempfile::tempdir().context("cannot make a temporary folder")?;
+    let scratch = tempfile::tempdir().context(message!("无法创建临时文件夹", "cannot make a temporary folder"))?;
     let first: Vec<_> = match &unit.content {
         UnitFiles::Papers(files) => files.iter().take(SHOWN).cloned().collect(),
         UnitFiles::Table(_) => Vec::new(),
@@ -198,7 +201,7 @@ mod tests {
     fn what_is_missing_is_said_beside_the_rows() {
         let seen = look("a.csv", "headline2,when\n瑞禾电气,2024-03-01\n".as_bytes(), |_| ()).unwrap();
         assert_eq!((seen.tried, seen.rows.len()), (0, 1));
-        assert!(seen.missing.iter().any(|m| m.contains("title or body")), "{:?}", seen.missing);
+        assert!(seen.missing.iter().any(|m| m.en.contains("title or body")), "{:?}", seen.missing);
         let mapped = |s: &mut Source| {
             s.columns.insert("title".into(), Column::Name("headline2".into()));
             s.columns.insert("published_at".into(), Column::Name("when".into()));

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use inkstone_base::code::Code;
+use inkstone_base::language::{Message, Word};
+use inkstone_base::message;
 use inkstone_market::{Adjustment, AdjustmentScan, Bar, dates_of};
 
 /// Names that a change of the unit of volumes is seen in at the least, and the factor by which their median then changes in a day.
@@ -48,16 +50,16 @@ impl PriceFindings {
     }
 
     /// The signs of adjustment as a sentence with the way out.
-    pub(super) fn warning(&self) -> Option<String> {
+    pub(super) fn warning(&self) -> Option<Message> {
         let found = &self.adjustment;
-        let way_out =
-            "Returns across such days are wrong. Give prices that one adjustment covers from the first row to the last";
+        let way_out = Word(
+            "跨过这些日子的收益是错的。请给出从首行到末行以同一复权方式处理的价格",
+            "Returns across such days are wrong. Give prices that one adjustment covers from the first row to the last",
+        );
         let falls = || {
             let (first, last, deepest) = (found.falls.first()?, found.falls.last()?, found.deepest()?);
             found.has_falls().then(|| {
-                format!(
-                    "{} times from {} to {} one of the {} names opens and closes below its daily limit, as a share does that goes ex rights \
-                     and is not adjusted (deepest: {} {:.1} % on {})",
+                message!("从 {1} 到 {2}，{3} 只个股共有 {0} 次开盘与收盘都低于跌停价，像是未复权的除权（最深：{4} {5:.1} %，{6}）", "{} times from {} to {} one of the {} names opens and closes below its daily limit, as a share does that goes ex rights and is not adjusted (deepest: {} {:.1} % on {})",
                     found.falls.len(),
                     first.date,
                     last.date,
@@ -68,22 +70,31 @@ impl PriceFindings {
                 )
             })
         };
-        let seam = |seams: &[inkstone_market::Seam], what: &str| {
+        let seam = |seams: &[inkstone_market::Seam], what: Word| {
             let first = *seams.first()?;
-            Some(format!(
+            Some(message!(
+                "在 {}，{2} 只个股中有 {1} 只{what}：此后各行与此前的复权方式不同",
                 "on {} {} of {} names {what}: rows from there on are not adjusted as those before",
-                first.date, first.names, first.of
+                first.date,
+                first.names,
+                first.of
             ))
         };
-        let told: Vec<String> = [
-            seam(&found.breaks, "move beyond their daily limit at once"),
-            seam(&found.grid, "change from prices between whole cents to whole cents at once"),
+        let told: Vec<Message> = [
+            seam(&found.breaks, Word("同时超出涨跌幅限制", "move beyond their daily limit at once")),
+            seam(
+                &found.grid,
+                Word("的价格同时由非整分变为整分", "change from prices between whole cents to whole cents at once"),
+            ),
             falls(),
         ]
         .into_iter()
         .flatten()
         .collect();
-        (!told.is_empty()).then(|| format!("{}. {way_out}", told.join("; ")))
+        (!told.is_empty()).then(|| {
+            let told = Message::joined(told, Word("；", "; "));
+            message!("{told}。{way_out}", "{told}. {way_out}")
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::mpsc::sync_channel;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use chrono::{Datelike, NaiveDate};
 use polars_core::prelude::{DataFrame, Float64Chunked, IntoColumn, NewChunkedArray, PlSmallStr};
 use rustc_hash::FxHashMap;
@@ -20,6 +20,7 @@ use crate::ingest::row::RowFault;
 use crate::ingest::runs::{self, CODE_BYTES, PriceRow, Runs, SortedRows, VALUES, date_and_code, key_of};
 use inkstone_base::code::Code;
 use inkstone_base::disk;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_market::{PRICE_COLUMNS, dates_column, dates_of};
 use inkstone_tables::corpus::texts_column;
@@ -168,7 +169,11 @@ impl Prices {
         if self.earlier.as_ref().is_some_and(|(_, _, last)| date <= *last) {
             return Err(PastPrice.into());
         }
-        ensure!(code.as_str().len() <= CODE_BYTES, "the code {code} is longer than {CODE_BYTES} characters");
+        ensure!(
+            code.as_str().len() <= CODE_BYTES,
+            "代码 {code} 超过 {CODE_BYTES} 个字符",
+            "the code {code} is longer than {CODE_BYTES} characters"
+        );
         let number = match self.sources.iter().rposition(|known| known == source) {
             Some(number) => number as u64,
             None => {
@@ -202,8 +207,8 @@ impl Prices {
             self.different += 1;
             ensure!(
                 self.different <= self.most_rows,
-                "the price table has more than {} different dates and codes, which is more than daily prices have: give daily prices, of \
-                 the securities and years that the study is about",
+                "行情表的不同日期与代码超过 {} 组，多于日行情应有的数量：请只提供研究所需证券与年份的日行情",
+                "the price table has more than {} different dates and codes, which is more than daily prices have: give daily prices, of the securities and years that the study is about",
                 self.most_rows
             );
         }

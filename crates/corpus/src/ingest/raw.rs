@@ -11,6 +11,7 @@ use crate::ingest::records::{RecordLayout, RecordStream};
 use crate::ingest::source::Source;
 use inkstone_base::encoding::Charset;
 use inkstone_base::job::Ctx;
+use inkstone_base::message;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct RawRow {
@@ -56,7 +57,8 @@ pub fn cut_rows(
     encoding: &str,
     width: usize,
 ) -> Result<Vec<(Vec<u8>, Option<&'static str>)>> {
-    let charset = Charset::for_label(encoding).with_context(|| format!("{encoding:?} is no encoding that is read"))?;
+    let charset = Charset::for_label(encoding)
+        .with_context(|| message!("无法读取编码 {encoding:?}", "{encoding:?} is no encoding that is read"))?;
     let mut records = RecordStream::new(input, RecordLayout::Rows(delimiter), charset, 0);
     records.expect_width(width);
     let next = || records.next().transpose();

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use chrono::{NaiveDate, NaiveDateTime};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,7 @@ use crate::ingest::securities::{self, Securities};
 use crate::ingest::times::{self, TimeFormat};
 use inkstone_base::data::{Document, Key};
 use inkstone_base::disk;
+use inkstone_base::error;
 use inkstone_base::job::Ctx;
 use inkstone_tables::corpus::{self, PART_ROWS};
 use inkstone_tables::frames;
@@ -293,7 +294,7 @@ fn read_unit<T: Send>(
     let written = disk::write_atomic(rejects, |out| {
         read_all(out).map_err(|error| {
             failure = Some(error);
-            anyhow!("reading stopped")
+            error!("读取中止", "reading stopped")
         })
     });
     if let Some(error) = failure {

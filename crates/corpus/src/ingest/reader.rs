@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 use serde_json::Value;
@@ -25,6 +25,7 @@ use crate::ingest::sheets::SheetRows;
 use crate::ingest::source::{Format, Source};
 use inkstone_base::encoding::{self, Charset, Encoded, Utf16Reader};
 use inkstone_base::limits;
+use inkstone_base::{bail, ensure, message};
 
 /// Rows of a batch at the most.
 const BATCH_ROWS: usize = 2048;
@@ -66,7 +67,7 @@ impl<'a> OpenFile<'a> {
             let rows = SheetRows::open(path, source.sheet.as_deref())?;
             return Ok(OpenFile { columns: rows.columns(), format, encoded: None, rows: RowReader::Sheet(rows) });
         }
-        let mut file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+        let mut file = File::open(path).with_context(|| message!("无法打开 {}", "cannot open {}", path.display()))?;
         let encoded = match resume {
             Some(resume) => resume.encoded.clone(),
             None => {
@@ -74,7 +75,7 @@ impl<'a> OpenFile<'a> {
             }
         };
         let mut opened = ByteRows::open(&mut file, source, format, &encoded)
-            .with_context(|| format!("cannot read {}", path.display()))?;
+            .with_context(|| message!("无法读取 {}", "cannot read {}", path.display()))?;
         if let Some(resume) = resume {
             let charset = encoded.charset();
             opened.rows.records = records_from(&file, opened.rows.layout.cut, charset, resume.offset)?;
@@ -196,7 +197,7 @@ impl ByteRows {
         let charset = encoded.charset();
         let start = encoded.bom_len();
         if file.metadata()?.len() <= start {
-            bail!("the file is empty");
+            bail!("文件为空", "the file is empty");
         }
         let fresh = |cut| records_from(file, cut, charset, start);
         if matches!(format, Format::Csv | Format::Tsv) {
@@ -208,11 +209,12 @@ impl ByteRows {
             };
             let cut = RecordLayout::Rows(delimiter);
             let mut records = fresh(cut)?;
-            let first = records.next()?.context("the file has no header row")?;
+            let first = records.next()?.context(message!("文件没有表头", "the file has no header row"))?;
             let names = split_row(&first.bytes, delimiter, charset.is_wide());
             let names: Option<Vec<String>> =
                 names.iter().map(|n| charset.decode(n).map(|n| n.trim().to_owned())).collect();
-            let names = names.context("the header row is not in the file's encoding")?;
+            let names =
+                names.context(message!("表头不是该文件的编码", "the header row is not in the file's encoding"))?;
             check_columns(names.len())?;
             let mut rows = ByteRows {
                 records,
@@ -360,6 +362,7 @@ fn json_columns(mut records: RecordStream<ByteStream>, charset: Charset) -> Resu
 fn check_columns(columns: usize) -> Result<()> {
     ensure!(
         columns <= limits::COLUMNS,
+        "超过 {} 列：没有这么宽的表（其 [[source]] 的 `format`，或 CSV 的 `delimiter` 是否正确？）",
         "more than {} columns: no table has as many (is `format`, and for CSV `delimiter`, of its [[source]] right?)",
         limits::COLUMNS
     );

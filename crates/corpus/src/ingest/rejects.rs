@@ -4,12 +4,14 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
 use crate::ingest::row::RowFault;
+
+use inkstone_base::{ensure, message};
 
 /// A row that was set aside.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,7 +47,7 @@ impl Reject {
     pub(super) fn write(&self, out: &mut dyn Write) -> Result<()> {
         let mut line = serde_json::to_vec(self)?;
         line.push(b'\n');
-        out.write_all(&line).context("cannot write the rejects")
+        out.write_all(&line).context(message!("无法写入拒收记录", "cannot write the rejects"))
     }
 }
 
@@ -58,7 +60,7 @@ pub(super) struct RejectLines {
 impl RejectLines {
     /// Opens a rejects file; an absent one has no lines.
     pub(super) fn open(path: &Path) -> Result<RejectLines> {
-        let open = || File::open(path).with_context(|| format!("cannot open {}", path.display()));
+        let open = || File::open(path).with_context(|| message!("无法打开 {}", "cannot open {}", path.display()));
         let input = if path.exists() { Some(BufReader::new(open()?)) } else { None };
         Ok(RejectLines { input, line: Vec::new() })
     }
@@ -73,6 +75,7 @@ impl RejectLines {
             };
             ensure!(
                 read > 0,
+                "拒收文件的行数少于其日志所记；删除该日志即可重新读取全部数据",
                 "the rejects file has fewer lines than its log says; remove the log to read everything again"
             );
             if i >= skip {

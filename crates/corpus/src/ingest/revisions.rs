@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use inkstone_base::data::{Document, Key};
+use inkstone_base::message;
 use inkstone_market::{PRICE_COLUMNS, dates_column, dates_of};
 use inkstone_tables::corpus::{self, column, texts_column, texts_of, times_column, times_of};
 use inkstone_tables::frames;
@@ -248,7 +249,7 @@ impl Revision {
 
 fn documents(part: &Path) -> Result<Vec<Document>> {
     corpus::documents_from_frame(&frames::read_parquet(part, None)?)
-        .with_context(|| format!("cannot use {}", part.display()))
+        .with_context(|| message!("无法使用 {}", "cannot use {}", part.display()))
 }
 
 /// A document that came or went as a whole. What was withdrawn is kept as JSON.

@@ -7,7 +7,7 @@ pub use facts::{CrawledField, crawled_fields};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use chrono::{NaiveDateTime, Utc};
 
 use crate::ingest::Params;
@@ -29,6 +29,8 @@ use crate::ingest::standing::Standing;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::{LINES, Message};
+use inkstone_base::{bail, ensure, message};
 use inkstone_tables::corpus;
 use inkstone_tables::project::Project;
 
@@ -52,9 +54,12 @@ pub(super) fn run_at(
 ) -> Result<Report> {
     Source::check_all(sources)?;
     let problems = params.precedence_problems(sources);
-    ensure!(problems.is_empty(), "[ingest] precedence: {}", problems.join("\n"));
+    if !problems.is_empty() {
+        bail!("[ingest] precedence：{}", "[ingest] precedence: {}", Message::joined(&problems, LINES));
+    }
     ensure!(
         (0.0..=1.0).contains(&params.max_loss),
+        "[ingest] max_loss = {} 不是 0 到 1 之间的比例",
         "[ingest] max_loss = {} is not a share between 0 and 1",
         params.max_loss
     );
@@ -72,6 +77,7 @@ pub(super) fn run_at(
     standing.check_sources(sources, &there, project)?;
     ensure!(
         (0.0..=1.0).contains(&params.max_garbled),
+        "[ingest] max_garbled = {} 不是 0 到 1 之间的比例",
         "[ingest] max_garbled = {} is not a share between 0 and 1",
         params.max_garbled
     );
@@ -265,7 +271,11 @@ impl<'a> IngestRun<'a> {
         if let Err(error) = self.check_losses(&log) {
             // The rejects say why; nothing else of this run is kept, and what was read waits for the next one.
             std::fs::rename(&rejects, self.project.rejects())?;
-            return Err(error.context(format!("the rows set aside are in {}", self.project.rejects().display())));
+            return Err(error.context(message!(
+                "拒收的行见 {}",
+                "the rows set aside are in {}",
+                self.project.rejects().display()
+            )));
         }
         log.rejects = disk::hash_file(&rejects)?;
         let mut files = vec![(rejects, self.project.rejects())];

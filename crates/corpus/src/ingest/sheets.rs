@@ -13,13 +13,15 @@ use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::vec::IntoIter;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use calamine::{Data, DataRef, ExcelDateTime, Reader, Xls, Xlsx};
 use chrono::{Duration, NaiveDate};
 
 use crate::ingest::row::{Cells, SourceRow};
 use inkstone_base::job;
+use inkstone_base::language::Word;
 use inkstone_base::limits;
+use inkstone_base::{bail, ensure, message};
 
 /// Rows of a batch.
 const BATCH_ROWS: usize = 2048;
@@ -27,7 +29,7 @@ const BATCH_ROWS: usize = 2048;
 const TEXT: usize = 16;
 const ROW: usize = 96;
 /// The way out for tables that are too large for a workbook.
-const CSV: &str = "save the sheet as CSV (UTF-8)";
+const CSV: Word = Word("请把工作表存为 CSV（UTF-8）", "save the sheet as CSV (UTF-8)");
 /// First bytes of compound files: workbooks of before 2007, and encrypted ones.
 const COMPOUND: [u8; 4] = [0xd0, 0xcf, 0x11, 0xe0];
 
@@ -42,11 +44,17 @@ impl SheetRows {
     /// Opens a sheet by its name, or the first one.
     pub(super) fn open(path: &Path, sheet: Option<&str>) -> Result<SheetRows> {
         let grid = job::contained(|| grid_of(path, sheet))
-            .unwrap_or_else(|panic| bail!("damaged or unsupported workbook ({})", job::panic_text(panic.as_ref())))
-            .with_context(|| format!("cannot read {}", path.display()))?;
+            .unwrap_or_else(|panic| {
+                bail!(
+                    "工作簿损坏或不受支持（{}）",
+                    "damaged or unsupported workbook ({})",
+                    job::panic_text(panic.as_ref())
+                )
+            })
+            .with_context(|| message!("无法读取 {}", "cannot read {}", path.display()))?;
         let mut rows = grid.rows.into_iter();
         let Some((top, header)) = rows.next() else {
-            bail!("{}: the sheet is empty", path.display());
+            bail!("{}：工作表为空", "{}: the sheet is empty", path.display());
         };
         // Space to the left of all cells is no column.
         let left = grid.left as usize;
@@ -96,6 +104,7 @@ impl Held {
         let limit = self.limit >> 20;
         ensure!(
             self.taken.saturating_add(more) <= self.limit,
+            "单元格与文本占用内存超过 {limit} MB；{CSV}",
             "its cells and texts take more than {limit} MB of memory; {CSV}"
         );
         Ok(())
@@ -122,7 +131,7 @@ impl SheetGrid {
     /// Puts a cell in its place, as long as no limit is passed.
     fn put(&mut self, (row, column): (u32, u32), cell: Data) -> Result<()> {
         let (at, old) = (column as usize, self.width);
-        ensure!(at < limits::COLUMNS, "more than {} columns; {CSV}", limits::COLUMNS);
+        ensure!(at < limits::COLUMNS, "超过 {} 列；{CSV}", "more than {} columns; {CSV}", limits::COLUMNS);
         self.left = if old == 0 { column } else { self.left.min(column) };
         self.width = old.max(at + 1);
         self.held.take(match &cell {
@@ -139,7 +148,7 @@ impl SheetGrid {
         if at >= cells.len() {
             let added = at + 1 - cells.len();
             self.cells += added;
-            ensure!(self.cells <= limits::CELLS, "more than {} cells; {CSV}", limits::CELLS);
+            ensure!(self.cells <= limits::CELLS, "超过 {} 个单元格；{CSV}", "more than {} cells; {CSV}", limits::CELLS);
             self.held.take((added * size_of::<Data>()) as u64)?;
             cells.resize(at + 1, Data::Empty);
         }
@@ -152,7 +161,7 @@ fn grid_of(path: &Path, sheet: Option<&str>) -> Result<SheetGrid> {
     let mut file = File::open(path)?;
     let mut mark = [0; 4];
     let marked = file.read_exact(&mut mark).is_ok();
-    ensure!(marked, "the file is empty");
+    ensure!(marked, "文件为空", "the file is empty");
     file.seek(SeekFrom::Start(0))?;
     let mut held = Held::new(file.metadata()?.len());
     if mark == COMPOUND {
@@ -160,7 +169,10 @@ fn grid_of(path: &Path, sheet: Option<&str>) -> Result<SheetGrid> {
         let mut grid = SheetGrid::new(Held::new(held.limit));
         file.seek(SeekFrom::Start(0))?;
         let old = Xls::new(BufReader::new(file));
-        let mut workbook = old.context("a workbook that is encrypted (save it without a password) or no .xls")?;
+        let mut workbook = old.context(message!(
+            "工作簿已加密（请去掉密码后保存），或不是 .xls",
+            "a workbook that is encrypted (save it without a password) or no .xls"
+        ))?;
         let name = name_of(&workbook.sheet_names(), sheet)?;
         let range = workbook.worksheet_range(&name)?;
         let (top, left) = range.start().unwrap_or_default();
@@ -172,7 +184,8 @@ fn grid_of(path: &Path, sheet: Option<&str>) -> Result<SheetGrid> {
     packed::check(&file, &mut held)?;
     let mut grid = SheetGrid::new(held);
     file.seek(SeekFrom::Start(0))?;
-    let mut workbook: Xlsx<_> = Xlsx::new(BufReader::new(file)).context("no .xlsx workbook")?;
+    let mut workbook: Xlsx<_> =
+        Xlsx::new(BufReader::new(file)).context(message!("不是 .xlsx 工作簿", "no .xlsx workbook"))?;
     let name = name_of(&workbook.sheet_names(), sheet)?;
     let mut cells = workbook.worksheet_cells_reader(&name)?;
     while let Some(cell) = cells.next_cell()? {
@@ -189,9 +202,13 @@ fn name_of(names: &[String], sheet: Option<&str>) -> Result<String> {
     match sheet {
         Some(name) if names.iter().any(|n| n == name) => Ok(name.to_owned()),
         Some(name) => {
-            bail!("there is no sheet {name:?} (sheets: {}); mend `sheet` of its [[source]]", names.join(", "))
+            bail!(
+                "没有工作表 {name:?}（现有：{}）；请改正其 [[source]] 的 `sheet`",
+                "there is no sheet {name:?} (sheets: {}); fix `sheet` of its [[source]]",
+                names.join(", ")
+            )
         }
-        None => names.first().context("the workbook has no sheets").cloned(),
+        None => names.first().context(message!("工作簿没有工作表", "the workbook has no sheets")).cloned(),
     }
 }
 

@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 use crate::ingest::mapping::{self, nearest};
 use crate::ingest::times::{self, TimeFormat};
 use inkstone_base::data::Kind;
 use inkstone_base::encoding::Charset;
+use inkstone_base::language::{LINES, Message};
 use inkstone_base::limits;
+use inkstone_base::{bail, message};
 
 /// Which of the project's tables a source fills.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -183,17 +185,26 @@ impl Default for Source {
 
 impl Source {
     /// Everything wrong with the settings of this source, each line naming its key.
-    pub fn problems(&self) -> Vec<String> {
+    pub fn problems(&self) -> Vec<Message> {
         let mut problems = Vec::new();
         let at = |key: &str| format!("[[source]] {:?}: {key}", self.name);
         if self.name.is_empty() || self.name.contains(['/', '\\']) || self.name.contains(char::is_control) {
-            problems.push(format!("[[source]] name {:?}: give a name without slashes", self.name));
+            problems.push(message!(
+                "[[source]] name {:?}：名称不能含斜线",
+                "[[source]] name {:?}: give a name without slashes",
+                self.name
+            ));
         }
         if self.path.is_empty() {
-            problems.push(format!("{} is empty: give a file, a folder or a pattern", at("path")));
+            problems.push(message!(
+                "{} 为空：请写文件、文件夹或通配路径",
+                "{} is empty: give a file, a folder or a pattern",
+                at("path")
+            ));
         }
         if !self.command.is_empty() && self.path.contains(['*', '?', '[']) {
-            problems.push(format!(
+            problems.push(message!(
+                "{} = {:?} 是通配路径：命令只写一个文件，请写该文件",
                 "{} = {:?} is a pattern: a command fills one file, so name that",
                 at("path"),
                 self.path
@@ -203,27 +214,41 @@ impl Source {
             && Charset::for_label(label).is_none()
         {
             let known = "utf-8, gbk, gb18030, big5, utf-16le, utf-16be";
-            problems.push(format!("{} = {label:?} is not an encoding that is read here ({known})", at("encoding")));
+            problems.push(message!(
+                "{} = {label:?} 不是可读的编码（{known}）",
+                "{} = {label:?} is not an encoding that is read here ({known})",
+                at("encoding")
+            ));
         }
         if let Some(delimiter) = &self.delimiter
             && !matches!(delimiter.as_bytes(), [b] if b.is_ascii() && !matches!(b, b'"' | b'\n' | b'\r'))
         {
-            problems.push(format!("{} = {delimiter:?} is not one ASCII character", at("delimiter")));
+            problems.push(message!(
+                "{} = {delimiter:?} 不是单个 ASCII 字符",
+                "{} = {delimiter:?} is not one ASCII character",
+                at("delimiter")
+            ));
         }
         if let Some(text) = &self.published_at_default
             && times::parse(text).is_err()
         {
-            problems.push(format!("{} = {text:?} is not a time (try 2024-03-01 15:00:00)", at("published_at_default")));
+            problems.push(message!(
+                "{} = {text:?} 不是时间（如 2024-03-01 15:00:00）",
+                "{} = {text:?} is not a time (try 2024-03-01 15:00:00)",
+                at("published_at_default")
+            ));
         }
         if let Err(error) = TimeFormat::from_setting(self.time_format.as_deref()) {
-            problems.push(format!("[[source]] {:?}: {error}", self.name));
+            let error = Message::of_error(&error);
+            problems.push(message!("[[source]] {:?}：{error}", "[[source]] {:?}: {error}", self.name));
         }
         for (field, column) in &self.columns {
             let fields = mapping::fields(self.table);
             if !fields.contains(&field.as_str()) {
-                let hint =
-                    nearest(field, fields.iter().copied()).map_or(String::new(), |n| format!("; did you mean {n:?}?"));
-                problems.push(format!(
+                let hint = nearest(field, fields.iter().copied())
+                    .map_or(Message::default(), |n| message!("；是不是 {n:?}？", "; did you mean {n:?}?"));
+                problems.push(message!(
+                    "{} 没有字段 {field:?}（{} 表）{hint}（字段：{}）",
                     "{} has no field {field:?} in the table {}{hint} (fields: {})",
                     at("columns"),
                     self.table.name(),
@@ -233,7 +258,7 @@ impl Source {
             if let Column::Pattern { pattern, .. } = column
                 && let Err(error) = limits::pattern(pattern)
             {
-                problems.push(format!("{} {field}: {error}", at("columns")));
+                problems.push(message!("{} {field}：{error}", "{} {field}: {error}", at("columns")));
             }
         }
         problems
@@ -241,20 +266,25 @@ impl Source {
 
     /// Fails with all [`Source::problems`] of all sources, repeated names included.
     pub(super) fn check_all(sources: &[Source]) -> Result<()> {
-        let mut problems: Vec<String> = sources.iter().flat_map(Source::problems).collect();
+        let mut problems: Vec<Message> = sources.iter().flat_map(Source::problems).collect();
         for (i, source) in sources.iter().enumerate() {
             if !source.command.is_empty() && sources.iter().any(|o| o.path == source.path && o.name != source.name) {
-                problems.push(format!(
+                problems.push(message!(
+                    "[[source]] {:?}：另一来源读取其命令所写的文件",
                     "[[source]] {:?}: another source reads the file that its command fills",
                     source.name
                 ));
             }
             if sources[..i].iter().any(|other| other.name == source.name) {
-                problems.push(format!("[[source]] {:?}: another source has this name", source.name));
+                problems.push(message!(
+                    "[[source]] {:?}：另一来源已用此名称",
+                    "[[source]] {:?}: another source has this name",
+                    source.name
+                ));
             }
         }
         if !problems.is_empty() {
-            bail!("{}", problems.join("\n"));
+            bail!(Message::joined(problems, LINES));
         }
         Ok(())
     }
@@ -284,9 +314,19 @@ impl Source {
             "docx" => Format::Docx,
             // The first character tells which of the two kinds the file is.
             "json" => Format::Json,
-            "gz" | "zip" | "bz2" | "xz" | "zst" | "7z" => bail!("{} is compressed; unpack it first", path.display()),
-            "doc" => bail!("{} is a Word file of before 2007; save it as DOCX first", path.display()),
-            _ => bail!("the format of {} cannot be told from its name; set `format` of its [[source]]", path.display()),
+            "gz" | "zip" | "bz2" | "xz" | "zst" | "7z" => {
+                bail!("{} 是压缩文件；请先解压", "{} is compressed; unpack it first", path.display())
+            }
+            "doc" => bail!(
+                "{} 是 2007 年以前的 Word 文件；请先另存为 DOCX",
+                "{} is a Word file of before 2007; save it as DOCX first",
+                path.display()
+            ),
+            _ => bail!(
+                "从名称无法判断 {} 的格式；请设置其 [[source]] 的 `format`",
+                "the format of {} cannot be told from its name; set `format` of its [[source]]",
+                path.display()
+            ),
         })
     }
 

@@ -4,12 +4,13 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use rayon::prelude::*;
 
 use crate::ingest::commit::is_interrupted;
 use crate::ingest::log::IngestLog;
 use crate::ingest::source::{Source, Table};
+use inkstone_base::bail;
 use inkstone_base::data::Key;
 use inkstone_base::disk::{self, Damage, Flaw};
 use inkstone_base::job::Ctx;
@@ -113,8 +114,8 @@ impl Standing {
                     .collect();
                 let damage = self.damaged.iter().find(|damage| parts.contains(&damage.path));
                 bail!(
-                    "{}, and {}, from which it was read, is gone: put that file back and run again; or, to go on without its {} \
-                     documents, remove {}",
+                    "{}，而它所来自的 {} 已不存在：请放回该文件后重新运行；若要舍弃它的 {} 篇文档继续，请删除 {}",
+                    "{}, and {}, from which it was read, is gone: put that file back and run again; or, to go on without its {} documents, remove {}",
                     damage.map(|damage| damage.within(project.dir())).unwrap_or_default(),
                     file.path,
                     file.rows_out,

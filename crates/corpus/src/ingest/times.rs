@@ -8,10 +8,12 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use chrono::{DateTime, Datelike, Duration, NaiveDate, NaiveDateTime, NaiveTime};
 
 use crate::ingest::reason;
+
+use inkstone_base::bail;
 
 /// The last second of a day, the time of a date that came without one.
 const DAY_END: NaiveTime = NaiveTime::from_hms_opt(23, 59, 59).expect("23:59:59 is a time of day");
@@ -93,6 +95,7 @@ impl TimeFormat {
                 let items = chrono::format::StrftimeItems::new(pattern);
                 if !pattern.contains('%') || items.into_iter().any(|i| matches!(i, chrono::format::Item::Error)) {
                     bail!(
+                        "time_format = {pattern:?} 既不是 unix、unix_ms、excel，也不是 %Y-%m-%d %H:%M:%S 这样的格式",
                         "time_format = {pattern:?} is neither unix, unix_ms, excel nor a pattern like %Y-%m-%d %H:%M:%S"
                     );
                 }

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,7 @@ use inkstone_base::code::Code;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 use inkstone_tables::corpus::Parts;
 
 /// Changes whenever the same text would teach other names.
@@ -430,9 +431,16 @@ pub fn read_names(path: &Path) -> Result<Vec<LearnedName>> {
     if !path.exists() {
         return Ok(Vec::new());
     }
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text =
+        std::fs::read_to_string(path).with_context(|| message!("无法读取 {}", "cannot read {}", path.display()))?;
     let mut lines = text.trim_start_matches('\u{feff}').lines();
-    let again = || format!("{} is not as it was written: delete it and run again", path.display());
+    let again = || {
+        message!(
+            "{} 与写入时不同：请删除后重新运行",
+            "{} is not as it was written: delete it and run again",
+            path.display()
+        )
+    };
     ensure!(lines.next() == Some(HEADER), again());
     let time = |text: &str| NaiveDateTime::parse_from_str(text, TIME).ok();
     let name_in = |line: &str| {

@@ -29,6 +29,7 @@ use crate::clean::clean_of_part;
 use inkstone_base::code::Code;
 use inkstone_base::data::{Document, Key, Report};
 use inkstone_base::job::Ctx;
+use inkstone_base::message;
 use inkstone_market::Security;
 use inkstone_tables::corpus::{Parts, column, texts_column, texts_of};
 use inkstone_tables::frames;
@@ -356,14 +357,14 @@ fn links_from_frame(frame: &DataFrame) -> Result<Vec<Link>> {
                     ambiguous: ambiguous.get(i)?,
                 })
             };
-            find().with_context(|| format!("row {i} of the table of links is incomplete"))
+            find().with_context(|| message!("链接表第 {i} 行不完整", "row {i} of the table of links is incomplete"))
         })
         .collect()
 }
 
 /// The links of one part.
 pub fn links_of_part(path: &Path) -> Result<Vec<Link>> {
-    links_from_frame(&frames::read_parquet(path, None)?).with_context(|| format!("in {}", path.display()))
+    links_from_frame(&frames::read_parquet(path, None)?).with_context(|| message!("在 {} 中", "in {}", path.display()))
 }
 
 /// The securities that the document in `row` certainly speaks of, each once: given codes first, then by first mention.

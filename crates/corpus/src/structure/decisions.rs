@@ -18,7 +18,7 @@ use std::io::Write as _;
 use std::ops::Range;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use chrono::{NaiveDate, NaiveDateTime};
 use regex::Regex;
 use serde::Deserialize;
@@ -27,6 +27,7 @@ use toml::de::DeTable;
 use super::list::Status;
 use inkstone_base::disk;
 use inkstone_base::limits;
+use inkstone_base::{bail, ensure, message};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -79,9 +80,15 @@ impl Decisions {
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Decisions::default()),
-            Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
+            Err(error) => return Err(error).with_context(|| message!("无法读取 {}", "cannot read {}", path.display())),
         };
-        Decisions::parse(&text).with_context(|| format!("{} ([structure] decisions) cannot be used", path.display()))
+        Decisions::parse(&text).with_context(|| {
+            message!(
+                "无法使用 {}（[structure] decisions）",
+                "{} ([structure] decisions) cannot be used",
+                path.display()
+            )
+        })
     }
 
     /// The decision on a sentence of the list.
@@ -101,13 +108,15 @@ impl Decisions {
     fn parse(text: &str) -> Result<Decisions> {
         let written: DecisionFile = toml::from_str(text)?;
         if let Some(both) = written.accepted.intersection(&written.refused).next() {
-            bail!("{both:?} is both accepted and refused: take it out of one list");
+            bail!(
+                "{both:?} 同时被接受和拒绝：请从其中一个列表移除",
+                "{both:?} is both accepted and refused: take it out of one list"
+            );
         }
-        let added = written
-            .add
-            .into_iter()
-            .enumerate()
-            .map(|(i, add)| added(add).with_context(|| format!("in [[add]] number {}", i + 1)));
+        let added =
+            written.add.into_iter().enumerate().map(|(i, add)| {
+                added(add).with_context(|| message!("第 {} 个 [[add]]", "in [[add]] number {}", i + 1))
+            });
         Ok(Decisions { added: added.collect::<Result<_>>()?, accepted: written.accepted, refused: written.refused })
     }
 
@@ -116,7 +125,7 @@ impl Decisions {
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
+            Err(error) => return Err(error).with_context(|| message!("无法读取 {}", "cannot read {}", path.display())),
         };
         let list = |ids: &BTreeSet<String>| {
             let mut list = String::from("[\n");
@@ -127,14 +136,17 @@ impl Decisions {
             list + "]"
         };
         let new = replaced(&text, &[("accepted", list(&self.accepted)), ("refused", list(&self.refused))])?;
-        Decisions::parse(&new).with_context(|| format!("cannot write decisions into {}", path.display()))?;
+        Decisions::parse(&new)
+            .with_context(|| message!("无法把决定写入 {}", "cannot write decisions into {}", path.display()))?;
         disk::write_atomic(path, |out| Ok(out.write_all(new.as_bytes())?))
     }
 }
 
 /// The text with the values of these keys of its top replaced, or put before all else.
 fn replaced(text: &str, values: &[(&str, String)]) -> Result<String> {
-    let table = DeTable::parse(text).context("the file of decisions is not valid TOML")?.into_inner();
+    let table = DeTable::parse(text)
+        .context(message!("决定文件不是有效的 TOML", "the file of decisions is not valid TOML"))?
+        .into_inner();
     let mut changes: Vec<(Range<usize>, String)> = Vec::new();
     for (key, value) in values {
         match table.iter().find(|(name, _)| name.get_ref().as_ref() == *key) {
@@ -156,27 +168,41 @@ fn replaced(text: &str, values: &[(&str, String)]) -> Result<String> {
 fn added(add: WrittenAdd) -> Result<Added> {
     let what = match (add.text, add.pattern) {
         (Some(text), None) => {
-            ensure!(text.chars().any(char::is_alphanumeric), "text has no letter");
+            ensure!(text.chars().any(char::is_alphanumeric), "text 没有文字", "text has no letter");
             What::Text(text)
         }
         (None, Some(pattern)) => {
-            let regex = limits::pattern(&pattern)
-                .with_context(|| format!("pattern {pattern:?} cannot be used as a regular expression"))?;
-            ensure!(!regex.is_match(""), "pattern {pattern:?} is found in every sentence");
+            let regex = limits::pattern(&pattern).with_context(|| {
+                message!(
+                    "pattern {pattern:?} 不能作为正则表达式",
+                    "pattern {pattern:?} cannot be used as a regular expression"
+                )
+            })?;
+            ensure!(
+                !regex.is_match(""),
+                "pattern {pattern:?} 与每个句子都匹配",
+                "pattern {pattern:?} is found in every sentence"
+            );
             What::Pattern(Box::new(regex))
         }
-        _ => bail!("write either text or pattern"),
+        _ => bail!("text 与 pattern 只写其一", "write either text or pattern"),
     };
     let written = match &add.from {
         toml::Value::String(text) => text.clone(),
         toml::Value::Datetime(time) => time.to_string(),
-        other => bail!("from = {other} is no time; write from = 2024-01-31, or 2024-01-31T15:00:00"),
+        other => bail!(
+            "from = {other} 不是时间；请写 from = 2024-01-31 或 2024-01-31T15:00:00",
+            "from = {other} is no time; write from = 2024-01-31, or 2024-01-31T15:00:00"
+        ),
     };
     let day = || NaiveDate::parse_from_str(&written, "%Y-%m-%d").ok()?.and_hms_opt(23, 59, 59);
     let time = ["%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S"];
     let from = time.iter().find_map(|form| NaiveDateTime::parse_from_str(&written, form).ok()).or_else(day);
     let from = from.with_context(|| {
-        format!("from = {written} is no time; write from = 2024-01-31, or 2024-01-31T15:00:00 (Shanghai time)")
+        message!(
+            "from = {written} 不是时间；请写 from = 2024-01-31 或 2024-01-31T15:00:00（上海时间）",
+            "from = {written} is no time; write from = 2024-01-31, or 2024-01-31T15:00:00 (Shanghai time)"
+        )
     })?;
     Ok(Added { what, from, publisher: add.publisher })
 }

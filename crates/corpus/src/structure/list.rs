@@ -3,13 +3,14 @@
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 use serde::{Deserialize, Serialize};
 
 use super::decisions::Decisions;
 use inkstone_base::data::Key;
 use inkstone_base::disk;
+use inkstone_base::{bail, message};
 
 /// The user's decision on a sentence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -68,10 +69,17 @@ pub(super) fn write(path: &Path, list: &mut [Boilerplate]) -> Result<()> {
 }
 
 pub fn read_list(path: &Path) -> Result<Vec<Boilerplate>> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text =
+        std::fs::read_to_string(path).with_context(|| message!("无法读取 {}", "cannot read {}", path.display()))?;
     let row = |(i, line)| {
-        serde_json::from_str(line)
-            .with_context(|| format!("{}:{} is not what this version writes; run again", path.display(), i + 1))
+        serde_json::from_str(line).with_context(|| {
+            message!(
+                "{}:{} 不是本版本所写的格式；请重新运行",
+                "{}:{} is not what this version writes; run again",
+                path.display(),
+                i + 1
+            )
+        })
     };
     text.lines().enumerate().map(row).collect()
 }
@@ -85,8 +93,16 @@ pub fn decide(list: &[Boilerplate], decisions: &mut Decisions, ids: &[String], s
             near.sort_unstable();
             let near: Vec<&str> = near.into_iter().filter(|(d, _)| *d <= 6).take(3).map(|(_, id)| id).collect();
             match near.is_empty() {
-                true => bail!("no boilerplate has the id {id:?}; the list has {} sentences", list.len()),
-                false => bail!("no boilerplate has the id {id:?}; did you mean {}?", near.join(" or ")),
+                true => bail!(
+                    "没有编号为 {id:?} 的套话；列表共 {} 句",
+                    "no boilerplate has the id {id:?}; the list has {} sentences",
+                    list.len()
+                ),
+                false => bail!(
+                    "没有编号为 {id:?} 的套话；是不是 {}？",
+                    "no boilerplate has the id {id:?}; did you mean {}?",
+                    near.join(" or ")
+                ),
             }
         }
         decisions.accepted.remove(id);

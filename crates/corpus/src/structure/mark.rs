@@ -13,6 +13,7 @@ use super::table::{Salience, Sentence};
 use super::{Params, Section, can_be_boilerplate, full_text, publisher_of};
 use crate::clean::CleanDocument;
 use inkstone_base::data::{Document, Report};
+use inkstone_base::message;
 
 /// A sentence of the list: its form, and its publisher if it is boilerplate of one.
 type KnownSentence = (u64, Option<u32>);
@@ -87,8 +88,12 @@ impl<'p> Marker<'p> {
                 learned || (section != Section::Title && self.is_added(sentence, name, time, &mut former));
             let offset = |at: usize| {
                 let id = &doc.document.doc_id;
-                u32::try_from(at)
-                    .with_context(|| format!("document {id:?} is longer than 4 GiB: split it, or leave it out"))
+                u32::try_from(at).with_context(|| {
+                    message!(
+                        "文档 {id:?} 大于 4 GiB：请拆分或剔除",
+                        "document {id:?} is longer than 4 GiB: split it, or leave it out"
+                    )
+                })
             };
             let range = offset(range.start)?..offset(range.end)?;
             marked.sentences.push(Sentence { range, section, boilerplate, salience: Salience::NONE });

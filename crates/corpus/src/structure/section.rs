@@ -2,8 +2,10 @@
 
 use std::fmt;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
+
+use inkstone_base::bail;
 
 /// Purpose of a part of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -57,7 +59,11 @@ impl Section {
     pub fn parse(name: &str) -> Result<Section> {
         match Section::ALL.into_iter().find(|section| section.name() == name) {
             Some(section) => Ok(section),
-            None => bail!("{name:?} is no section; there are {}", Section::ALL.map(Section::name).join(", ")),
+            None => bail!(
+                "{name:?} 不是章节；可用：{}",
+                "{name:?} is no section; there are {}",
+                Section::ALL.map(Section::name).join(", ")
+            ),
         }
     }
 }

@@ -3,12 +3,14 @@
 use std::ops::Range;
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use polars_core::prelude::{Column, DataFrame, IntoColumn, NamedFrom, Series};
 
 use super::{Measure, Section};
 use inkstone_tables::corpus::{column, texts_column, texts_of};
 use inkstone_tables::frames;
+
+use inkstone_base::{ensure, message};
 
 /// A sentence of a document.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,11 +91,13 @@ fn sentences_from_frame(frame: &DataFrame) -> Result<Vec<Vec<Sentence>>> {
             let salience = Salience { tfidf: tfidf.get(i)?, textrank: textrank.get(i)?, novelty: novelty.get(i)? };
             Some((row.get(i)?, start.get(i)?..end.get(i)?, section.get(i)?, boilerplate.get(i)?, salience))
         };
-        let found = complete().with_context(|| format!("row {i} of the table of sentences is incomplete"))?;
+        let found = complete()
+            .with_context(|| message!("句子表第 {i} 行不完整", "row {i} of the table of sentences is incomplete"))?;
         let (row, range, section, boilerplate, salience) = found;
         let opens = row as usize == documents.len();
         ensure!(
             opens || row as usize + 1 == documents.len(),
+            "句子表第 {i} 行属于文档 {row}，却排在文档 {} 之后",
             "row {i} of the table of sentences is of document {row}, behind one of document {}",
             documents.len().wrapping_sub(1)
         );
@@ -110,7 +114,8 @@ fn sentences_from_frame(frame: &DataFrame) -> Result<Vec<Vec<Sentence>>> {
 
 /// The sentences of one part: a list for each document of the part, in order.
 pub fn sentences_of_part(path: &Path) -> Result<Vec<Vec<Sentence>>> {
-    sentences_from_frame(&frames::read_parquet(path, None)?).with_context(|| format!("in {}", path.display()))
+    sentences_from_frame(&frames::read_parquet(path, None)?)
+        .with_context(|| message!("在 {} 中", "in {}", path.display()))
 }
 
 #[cfg(test)]

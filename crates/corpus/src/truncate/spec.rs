@@ -3,16 +3,20 @@
 use std::fmt;
 use std::str::FromStr;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 
 use super::{Over, Pick, Strategy};
 use crate::structure::{Measure, Section};
 use inkstone_text::Truncation;
 
+use inkstone_base::language::Word;
+use inkstone_base::{bail, ensure, message};
+
 /// Forms of strategies, for messages.
-const KNOWN: &str = "none, head:512, tail:512, middle:512, random:512, head+tail:128+382, head+tail:512@0.25, \
-                     sections:512@rating,summary, tfidf:512, textrank:512, novelty:512, windows:512/256@mean, sentences:512@mean, \
-                     with c behind the limit for characters (head:500c), and +title, -title or -boilerplate behind it all";
+const KNOWN: Word = Word(
+    "可用 none、head:512、tail:512、middle:512、random:512、head+tail:128+382、head+tail:512@0.25、sections:512@rating,summary、tfidf:512、textrank:512、novelty:512、windows:512/256@mean、sentences:512@mean；长度后加 c 表示按字（head:500c），末尾可加 +title、-title 或 -boilerplate",
+    "none, head:512, tail:512, middle:512, random:512, head+tail:128+382, head+tail:512@0.25, sections:512@rating,summary, tfidf:512, textrank:512, novelty:512, windows:512/256@mean, sentences:512@mean, with c behind the limit for characters (head:500c), and +title, -title or -boilerplate behind it all",
+);
 
 /// The order of sections where none is given: the view of a report before its evidence.
 const SECTIONS: [Section; 5] = [Section::Title, Section::Rating, Section::Summary, Section::Forecast, Section::Body];
@@ -25,7 +29,11 @@ impl Strategy {
         if word.contains(':') || word == "none" {
             return Ok(vec![text.parse()?]);
         }
-        ensure!(!lengths.is_empty(), "the strategy {text:?} has no limit, and there are no lengths to try it at");
+        ensure!(
+            !lengths.is_empty(),
+            "策略 {text:?} 没有长度上限，也没有给出要试的 lengths",
+            "the strategy {text:?} has no limit, and there are no lengths to try it at"
+        );
         let name = word.find(['@', '/']).unwrap_or(word.len());
         let (name, rest) = text.trim().split_at(name);
         let unit = if characters { "c" } else { "" };
@@ -46,7 +54,9 @@ impl FromStr for Strategy {
     type Err = anyhow::Error;
 
     fn from_str(text: &str) -> Result<Strategy> {
-        parse(text).with_context(|| format!("{text:?} is no strategy of truncation: {KNOWN}"))
+        parse(text).with_context(|| {
+            message!("{text:?} 不是截断策略：{KNOWN}", "{text:?} is no strategy of truncation: {KNOWN}")
+        })
     }
 }
 
@@ -70,10 +80,14 @@ fn parse(text: &str) -> Result<Strategy> {
             "+title" => strategy.title = true,
             "-title" => strategy.drop_title = true,
             "-boilerplate" => strategy.drop_boilerplate = true,
-            other => bail!("there is no modifier {other:?}"),
+            other => bail!("没有修饰项 {other:?}", "there is no modifier {other:?}"),
         }
     }
-    ensure!(!(strategy.title && strategy.drop_title), "the title is to be kept and dropped: choose one");
+    ensure!(
+        !(strategy.title && strategy.drop_title),
+        "标题既要保留又要去掉：请二选一",
+        "the title is to be kept and dropped: choose one"
+    );
     Ok(strategy)
 }
 
@@ -85,7 +99,9 @@ fn pick(word: &str) -> Result<Pick> {
     let (limits, argument) = rest.split_once('@').map_or((rest, None), |(limits, argument)| (limits, Some(argument)));
     let plain = |pick: Pick| match argument {
         None => Ok(pick),
-        Some(argument) => bail!("{name} takes a limit alone, not {argument:?}"),
+        Some(argument) => {
+            bail!("{name} 只带长度上限，不能写 {argument:?}", "{name} takes a limit alone, not {argument:?}")
+        }
     };
     match name {
         "middle" => plain(Pick::Middle(number(limits)?)),
@@ -102,25 +118,34 @@ fn pick(word: &str) -> Result<Pick> {
             let (limit, stride) = limits.split_once('/').map_or((limits, None), |(limit, by)| (limit, Some(by)));
             let limit = number(limit)?;
             let stride = stride.map_or_else(|| Ok((limit / 2).max(1)), number)?;
-            ensure!(stride <= limit, "a stride of {stride} passes over tokens between windows of {limit}");
+            ensure!(
+                stride <= limit,
+                "步长 {stride} 大于窗口 {limit}，会漏掉窗口之间的词元",
+                "a stride of {stride} passes over tokens between windows of {limit}"
+            );
             Ok(Pick::Windows { limit, stride, over: over(argument)? })
         }
         "sentences" => Ok(Pick::Sentences { limit: number(limits)?, over: over(argument)? }),
-        other => bail!("there is no strategy {other:?}"),
+        other => bail!("没有策略 {other:?}", "there is no strategy {other:?}"),
     }
 }
 
 fn number(field: &str) -> Result<usize> {
-    ensure!(!field.is_empty(), "a limit is missing");
-    let number = field.parse().with_context(|| format!("{field:?} is not a whole number"))?;
-    ensure!((1..=u32::MAX as usize).contains(&number), "{number} tokens is out of range");
+    ensure!(!field.is_empty(), "缺少长度上限", "a limit is missing");
+    let number = field.parse().with_context(|| message!("{field:?} 不是整数", "{field:?} is not a whole number"))?;
+    ensure!((1..=u32::MAX as usize).contains(&number), "{number} 个词元超出范围", "{number} tokens is out of range");
     Ok(number)
 }
 
 fn over(name: Option<&str>) -> Result<Over> {
     let Some(name) = name else { return Ok(Over::default()) };
     let found = Over::ALL.into_iter().find(|over| over.name() == name);
-    found.with_context(|| format!("windows become one by mean, max, first or salience, not {name:?}"))
+    found.with_context(|| {
+        message!(
+            "窗口合并方式为 mean、max、first 或 salience，不能是 {name:?}",
+            "windows become one by mean, max, first or salience, not {name:?}"
+        )
+    })
 }
 
 impl Over {

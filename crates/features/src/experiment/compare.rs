@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +15,8 @@ use crate::extract::Cost;
 use inkstone_base::bootstrap::{block_length, compare, confidence_set, draw, interval};
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Message;
+use inkstone_base::{ensure, message};
 
 /// Fewest dates or documents that cells are compared on.
 const LEAST: usize = 20;
@@ -65,7 +67,7 @@ pub fn conclude(
 
 /// Leaves out cells of factors until the others have enough dates in common, that with the fewest dates first and the baseline last. Returns
 /// their numbers; what is left of them is the reason.
-pub fn leave_out_short(observed: &mut [Result<Observed, String>], baseline: usize) -> Vec<usize> {
+pub fn leave_out_short(observed: &mut [Result<Observed, Message>], baseline: usize) -> Vec<usize> {
     let mut left_out = Vec::new();
     loop {
         let cells: Vec<(usize, BTreeSet<NaiveDate>)> = observed
@@ -79,12 +81,19 @@ pub fn leave_out_short(observed: &mut [Result<Observed, String>], baseline: usiz
         let Some((number, dates)) = fewest.filter(|_| common < LEAST) else { return left_out };
         let n = dates.len();
         let reason = match n < LEAST {
-            true => format!("it has a RankIC on {n} dates, and {LEAST} are needed"),
+            true => message!(
+                "有 RankIC 的日期为 {n} 个，至少需要 {LEAST} 个",
+                "it has a RankIC on {n} dates, and {LEAST} are needed"
+            ),
             false => {
-                format!("of its {n} dates with a RankIC {common} are those of all other cells, and {LEAST} are needed")
+                message!(
+                    "它有 RankIC 的 {n} 个日期中，与其他所有单元共有的为 {common} 个，至少需要 {LEAST} 个",
+                    "of its {n} dates with a RankIC {common} are those of all other cells, and {LEAST} are needed"
+                )
             }
         };
-        observed[*number] = Err(format!(
+        observed[*number] = Err(message!(
+            "{reason}。请降低 [backtest] min_names、延长因子的 lookback，或读取更多类型的文档",
             "{reason}. Lower [backtest] min_names, lengthen the factor's lookback, or read more kinds of documents"
         ));
         left_out.push(*number);
@@ -118,7 +127,8 @@ fn rank_ic_draws(observed: &[Observed], cells: &[Cell], params: &Params, ctx: &C
         let fewest = observed.iter().zip(cells).min_by_key(|(cell, _)| dates_of(cell).len());
         let (count, name) =
             fewest.map_or((0, String::new()), |(cell, at)| (dates_of(cell).len(), cell_name(&at.feature, &at.setting)));
-        anyhow::bail!(
+        inkstone_base::bail!(
+            "实验 {:?}：只有 {} 个日期在所有单元都有 RankIC，至少需要 {LEAST} 个；最少的是 {name}，为 {count}。请降低 [backtest] min_names、延长因子的 lookback，或读取更多类型的文档",
             "experiment {:?}: only {} dates have a RankIC in all cells, {LEAST} are needed; {name} has the fewest, {count}. Lower [backtest] min_names, lengthen the factor's lookback, or read more kinds of documents",
             params.name,
             dates.len()
@@ -143,6 +153,7 @@ fn macro_f1_draws(observed: &[Observed], labelled: &Labelled, params: &Params, c
         (0..labelled.class.len()).filter(|&i| observed.iter().all(|cell| cell.called[i].is_some())).collect();
     ensure!(
         tested.len() >= LEAST,
+        "实验 {:?}：只检验了 {} 篇有标签的文档，至少需要 {LEAST} 篇",
         "experiment {:?}: only {} documents with a label are tested, {LEAST} are needed",
         params.name,
         tested.len()
@@ -168,10 +179,11 @@ mod tests {
     #[test]
     fn cells_with_too_few_dates_are_left_out_and_the_baseline_last() {
         let day = |i: u32| NaiveDate::from_ymd_opt(2024, 1, 1).unwrap() + chrono::TimeDelta::days(i64::from(i));
-        let cell = |days: std::ops::Range<u32>| -> Result<Observed, String> {
+        let cell = |days: std::ops::Range<u32>| -> Result<Observed, Message> {
             Ok(Observed { rank_ic: days.map(|i| (day(i), 0.1)).collect(), ..Observed::default() })
         };
-        let mut found = [cell(0..40), cell(30..90), cell(35..70), cell(0..100), Err("no text".to_owned()), cell(0..7)];
+        let mut found =
+            [cell(0..40), cell(30..90), cell(35..70), cell(0..100), Err(Message::same("no text")), cell(0..7)];
         assert_eq!(leave_out_short(&mut found, 0), [5, 2, 1]);
         let reason = |number: usize| found[number].as_ref().err().unwrap();
         assert!(reason(5).starts_with("it has a RankIC on 7 dates, and 20 are needed. Lower"), "{}", reason(5));

@@ -10,6 +10,7 @@ use super::params::Target;
 use crate::extract::Cost;
 use inkstone_base::bootstrap::{Comparison, Interval};
 use inkstone_base::data::Key;
+use inkstone_base::language::Message;
 use inkstone_corpus::truncate::{SectionShare, Strategy};
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -82,7 +83,7 @@ pub struct Skipped {
     /// Name of the setting, written as in [`Cell::setting`].
     pub setting: String,
     pub values: Vec<String>,
-    pub reason: String,
+    pub reason: Message,
 }
 
 impl Findings {

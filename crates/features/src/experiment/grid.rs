@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::names::{cell_name, setting_names};
 use inkstone_base::disk;
+use inkstone_base::language::Message;
+use inkstone_base::message;
 
 /// The cells of an experiment, while it runs and after.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -58,13 +60,13 @@ pub enum CellState {
     /// there is none.
     Done(Option<f64>),
     /// The reason for which it could not be computed.
-    Skipped(String),
+    Skipped(Message),
 }
 
 impl Grid {
     /// Notes where the cell of this number stands, and writes the grid to the folder of the experiment.
     pub fn note(&mut self, number: usize, state: CellState, folder: &Path) -> Result<()> {
-        self.cells.get_mut(number).context("the grid has the cell")?.state = state;
+        self.cells.get_mut(number).context(message!("网格应有该单元", "the grid has the cell"))?.state = state;
         disk::write_json(&Grid::path(folder), self)
     }
 
@@ -94,7 +96,7 @@ mod tests {
         });
         let mut grid = Grid { name: "long".into(), measure: "rank_ic".into(), cells: cells.collect(), vary };
         grid.note(1, CellState::Done(Some(0.25)), dir.path()).unwrap();
-        grid.note(2, CellState::Skipped("too long".to_owned()), dir.path()).unwrap();
+        grid.note(2, CellState::Skipped(Message::same("too long")), dir.path()).unwrap();
         assert!(grid.note(4, CellState::Running, dir.path()).is_err());
         assert_eq!(Grid::read(dir.path()).unwrap(), Some(grid.clone()));
         let states: Vec<&CellState> = grid.cells.iter().map(|cell| &cell.state).collect();

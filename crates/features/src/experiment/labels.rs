@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use chrono::{Days, NaiveDateTime};
 use serde_json::json;
 
 use super::params::Params;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 use inkstone_models::{
     ClassReport, EstimatorParams, FoldFeatures, FoldParams, FoldRows, FoldsBy, Goal, Split, TrainingRows,
     area_under_curve, draw_folds, out_of_fold,
@@ -62,6 +63,7 @@ impl Labelled {
             let train: Vec<usize> = train.into_iter().filter(allowed).collect();
             ensure!(
                 !train.is_empty() && !test.is_empty(),
+                "test_sources = {:?} 使训练集只有 {} 篇、测试集只有 {} 篇有标签的文档",
                 "test_sources = {:?} leaves {} documents with a label to train and {} to test",
                 params.test_sources,
                 train.len(),
@@ -82,8 +84,8 @@ impl Labelled {
             spans: self.times.iter().map(|time| (*time, known(time))).collect(),
         };
         let folds = FoldParams { folds: params.folds, by, embargo_days: params.embargo_days };
-        let splits =
-            draw_folds(&self.goal(), &rows, &folds, seed).context("the documents cannot be parted into folds")?;
+        let splits = draw_folds(&self.goal(), &rows, &folds, seed)
+            .context(message!("文档无法分折", "the documents cannot be parted into folds"))?;
         let sizes: Vec<_> = splits
             .iter()
             .map(|s| json!({"train": s.train.len(), "test": s.test.len(), "purged": s.purged, "grouped": s.grouped}))

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -10,6 +10,8 @@ use super::names::{cuts_text, shown};
 
 use inkstone_base::bounds;
 use inkstone_base::data::Kind;
+use inkstone_base::language::Message;
+use inkstone_base::{bail, ensure, message};
 use inkstone_corpus::truncate::Strategy;
 
 /// Most cells of an experiment.
@@ -173,7 +175,12 @@ impl Params {
                     };
                     values.iter().position(|other| *other == value).with_context(|| {
                         let known: Vec<String> = values.iter().map(shown).collect();
-                        format!("baseline: {path} = {} is not among its values: {}", shown(&value), known.join(", "))
+                        message!(
+                            "baseline：{path} = {} 不在其取值之中：{}",
+                            "baseline: {path} = {} is not among its values: {}",
+                            shown(&value),
+                            known.join(", ")
+                        )
                     })?
                 }
             };
@@ -197,36 +204,41 @@ impl Params {
     fn with_limits(&self, strategies: &[Value], lengths: &[usize]) -> Result<Vec<Value>> {
         let mut full = Vec::new();
         for strategy in strategies {
-            let text = strategy.as_str().with_context(|| format!("truncate = {strategy} is no text"))?;
+            let text = strategy
+                .as_str()
+                .with_context(|| message!("truncate = {strategy} 不是文本", "truncate = {strategy} is no text"))?;
             let at_lengths = Strategy::at_lengths(text, lengths, self.unit == LengthUnit::Characters)?;
             full.extend(at_lengths.iter().map(|strategy| Value::String(strategy.to_string())));
         }
         Ok(full)
     }
 
-    fn too_many(&self) -> String {
-        format!(
-            "more than {MOST_CELLS} cells: every value of every setting is combined with all others. Vary fewer settings at a time, or \
-             share the values out to several [[experiment]]s"
+    fn too_many(&self) -> Message {
+        message!(
+            "超过 {MOST_CELLS} 个单元：各设置的取值两两组合。请每次少变几项设置，或把取值分到几个 [[experiment]]",
+            "more than {MOST_CELLS} cells: every value of every setting is combined with all others. Vary fewer settings at a time, or share the values out to several [[experiment]]s"
         )
     }
 
     /// Fails on parameters that make no sense, naming the key.
     pub fn check(&self) -> Result<()> {
         let name = &self.name;
-        ensure!(!name.is_empty(), "an [[experiment]] has no name");
+        ensure!(!name.is_empty(), "有 [[experiment]] 没有 name", "an [[experiment]] has no name");
         ensure!(
             !name.contains(['/', '\\']) && !name.starts_with('.'),
+            "实验 {name:?}：名称要用作文件名，不能含斜线或以点开头",
             "experiment {name:?}: its name is that of a file, and must not have a slash or begin with a point"
         );
         ensure!(
             !self.features.is_empty(),
+            "实验 {name:?}：features 为空；请写出要比较的 [[feature]]",
             "experiment {name:?}: features is empty; name the [[feature]]s that are compared"
         );
-        self.check_grid().with_context(|| format!("experiment {name:?}"))?;
-        bounds::check("experiment", self).with_context(|| format!("experiment {name:?}"))?;
+        self.check_grid().with_context(|| message!("实验 {name:?}", "experiment {name:?}"))?;
+        bounds::check("experiment", self).with_context(|| message!("实验 {name:?}", "experiment {name:?}"))?;
         ensure!(
             self.confidence > 0.0 && self.confidence < 1.0,
+            "实验 {name:?}：confidence = {} 等于完全确定；请写大于 0 小于 1 的数",
             "experiment {name:?}: confidence = {} is a certainty; write a share above 0 and below 1",
             self.confidence
         );
@@ -239,30 +251,34 @@ impl Params {
         for path in &paths {
             ensure!(
                 !matches!(path.as_str(), "name" | "kinds") && !path.ends_with(".name"),
-                "vary cannot change {path}: features keep their names, and all cells read the same documents (kinds = [...] of the \
-                 experiment says which)"
+                "vary 不能改变 {path}：特征须保持名称，且各单元读取相同的文档（由实验的 kinds = [...] 指定）",
+                "vary cannot change {path}: features keep their names, and all cells read the same documents (kinds = [...] of the experiment says which)"
             );
             let below = format!("{path}.");
             if let Some(inner) = paths.iter().find(|other| other.starts_with(&below)) {
-                bail!("vary has {path} and {inner}, which is a part of it: name one of them");
+                bail!(
+                    "vary 同时有 {path} 与属于它的 {inner}：请只写一个",
+                    "vary has {path} and {inner}, which is a part of it: name one of them"
+                );
             }
         }
         if let Some(twice) = (1..self.features.len()).find(|&at| self.features[..at].contains(&self.features[at])) {
-            bail!("features has {:?} twice", self.features[twice]);
+            bail!("features 中 {:?} 写了两次", "features has {:?} twice", self.features[twice]);
         }
         for (path, values) in self.varied()? {
-            ensure!(!values.is_empty(), "vary: {path} has no values");
+            ensure!(!values.is_empty(), "vary：{path} 没有取值", "vary: {path} has no values");
             if let Some(twice) = (1..values.len()).find(|&at| values[..at].contains(&values[at])) {
-                bail!("vary: {path} has the value {} twice", shown(&values[twice]));
+                bail!("vary：{path} 的取值 {} 写了两次", "vary: {path} has the value {} twice", shown(&values[twice]));
             }
         }
         if let Some(path) = self.baseline.keys().find(|path| !self.vary.contains_key(*path)) {
-            bail!("baseline has {path}, which does not vary");
+            bail!("baseline 有 {path}，但它并不变化", "baseline has {path}, which does not vary");
         }
         self.baseline()?;
         let cells = self.combinations()?.len() * self.features.len();
         ensure!(
             cells > 1,
+            "只有一个单元，无从比较：请在 vary 中给出某项设置的两个取值，或写两个特征",
             "there is one cell, and nothing to compare it with: name two values of a setting in vary, or two features"
         );
         ensure!(cells <= MOST_CELLS, self.too_many());

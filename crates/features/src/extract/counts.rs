@@ -1,11 +1,12 @@
 //! Word counts of the documents that a feature reads, without anything that was learned from them.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::reading::{CorpusReader, ReadDocument};
 use super::{Feature, Inputs};
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_models::{Analyzer, Csr, SpilledCsr, TITLE_TEXT};
 use inkstone_text::Segmenter;
@@ -48,6 +49,7 @@ pub(crate) fn analyzer(feature: &Feature, segmenter: &Segmenter) -> Result<Analy
     feature.tfidf.check()?;
     ensure!(
         feature.tfidf.learns(),
+        "特征 {:?}：学习型模型要选词，而哈希后的词没有名称；请设置 tfidf.buckets = 0",
         "feature {:?}: a model that learns chooses its words, and hashed ones have no names; set tfidf.buckets = 0",
         feature.name
     );

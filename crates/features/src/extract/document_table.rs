@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 use polars_core::prelude::{
     Column, DataFrame, DataType, Float32Type, IntoColumn, ListBuilderTrait, ListPrimitiveChunkedBuilder, NamedFrom,
@@ -14,6 +14,7 @@ use super::times::ModelTimes;
 use inkstone_base::data::Report;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 use inkstone_corpus::clean::clean_of_part_without_text;
 use inkstone_market::{Calendar, Cutoff};
 use inkstone_store::{RowKind, Rows, Set, Values};
@@ -36,12 +37,14 @@ pub fn write_document_table(
     let names = SetMeta::read(header)?.columns;
     ensure!(
         days.is_some() || !times.has_folds(),
+        "特征 {:?} 的模型按交易日滚动训练，而项目没有行情",
         "feature {:?} is of a model that is walked forward over trading days, and the project has no prices",
         header.spec.name
     );
     let parts = clean.files()?.len();
     ensure!(
         parts == header.batches.len(),
+        "特征有 {} 份，语料有 {parts} 份：请重新计算特征（inkstone extract）",
         "the feature has {} parts, the corpus {parts}: compute the features again (inkstone extract)",
         header.batches.len()
     );
@@ -54,6 +57,7 @@ pub fn write_document_table(
             let documents = clean_of_part_without_text(&clean.path(part))?;
             ensure!(
                 documents.len() == rows.len(),
+                "第 {part} 份有 {} 篇文档，却有 {} 行",
                 "part {part} has {} documents but {} rows",
                 documents.len(),
                 rows.len()
@@ -75,10 +79,13 @@ pub fn write_document_table(
             }
             report.rows_in += rows.len() as u64;
             report.rows_out += rows.len() as u64;
-            writer.as_mut().context("a writer is made with the first part")?.write_batch(&frame)?;
+            writer
+                .as_mut()
+                .context(message!("写入器随第一份创建", "a writer is made with the first part"))?
+                .write_batch(&frame)?;
             ctx.advance(rows.len() as u64)?;
         }
-        writer.context("the corpus has no documents")?.finish()?;
+        writer.context(message!("语料没有文档", "the corpus has no documents"))?.finish()?;
         Ok(())
     })?;
     Ok(report)
@@ -104,7 +111,12 @@ fn has_value(rows: &Rows, row: usize) -> bool {
 fn value_columns(rows: &Rows, kind: RowKind, names: &[String]) -> Result<Vec<Column>> {
     match (&rows.values, kind) {
         (Values::Dense { data, .. }, RowKind::Dense { dim }) => {
-            ensure!(names.len() == dim, "the rows have {dim} columns, and {} have names", names.len());
+            ensure!(
+                names.len() == dim,
+                "各行有 {dim} 列，而名称只有 {} 个",
+                "the rows have {dim} columns, and {} have names",
+                names.len()
+            );
             let column = |(place, name): (usize, &String)| {
                 let values = data.iter().skip(place).step_by(dim).map(|value| (!value.is_nan()).then_some(*value));
                 Series::new(name.into(), values.collect::<Vec<Option<f32>>>()).into_column()

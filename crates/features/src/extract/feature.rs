@@ -1,6 +1,5 @@
 //! One `[[feature]]`: its model, what it reads, and the parameters of all models, each as its model has them.
 
-use anyhow::anyhow;
 use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +12,7 @@ use crate::models::ngram::SurpriseParams;
 use crate::models::textnet::EmbeddingParams;
 use crate::models::transformer::FinetuneSettings;
 use inkstone_base::data::Kind;
+use inkstone_base::error;
 use inkstone_corpus::truncate::{Needs, Strategy};
 use inkstone_lab::factor::{Expression, Within};
 use inkstone_models::textnet::TextNetParams;
@@ -192,5 +192,5 @@ pub(crate) fn name_keys(section: &str, error: &anyhow::Error) -> anyhow::Error {
         let (flag, rest) = part.split_at(if i == 0 { 0 } else { end });
         flag.replace('-', "_") + rest
     };
-    anyhow!("{section}: {}", message.split("--").enumerate().map(key).collect::<String>())
+    error!("{section}：{}", "{section}: {}", message.split("--").enumerate().map(key).collect::<String>())
 }

@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use chrono::{NaiveDate, NaiveDateTime};
 use rustc_hash::FxHashMap;
 
@@ -20,6 +20,7 @@ use super::times::ModelTimes;
 use super::{Feature, Inputs, fields};
 use inkstone_base::code::Code;
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, ensure, message};
 use inkstone_corpus::clean::CleanDocument;
 use inkstone_corpus::link::{codes_of, links_of_part};
 use inkstone_lab::factor::{DocumentField, DocumentNode, Expression, Within};
@@ -80,7 +81,7 @@ impl Gate {
         let only = match only.is_empty() {
             true => None,
             false => {
-                let node = only.of_document().context("in only")?;
+                let node = only.of_document().context(message!("only 中", "in only"))?;
                 Some(Condition { node, columns: Vec::new(), inputs: Vec::new() })
             }
         };
@@ -91,7 +92,7 @@ impl Gate {
     pub(crate) fn of_feature(feature: &Feature, inputs: &Inputs<'_>, ctx: &Ctx) -> Result<Gate> {
         let only = match feature.only.is_empty() {
             true => None,
-            false => Some(Condition::read(&feature.only, inputs, ctx).context("in only")?),
+            false => Some(Condition::read(&feature.only, inputs, ctx).context(message!("only 中", "in only"))?),
         };
         Gate::with_condition(feature.within.as_ref(), only, inputs.clean, inputs.links, ctx)
     }
@@ -169,19 +170,24 @@ impl Condition {
             let context = || format!("feature {name:?}");
             let (set, meta) = open_set(inputs, name).with_context(context)?;
             let RowKind::Dense { dim } = set.header().spec.kind else {
-                bail!("{}: its rows are sparse, so it has no number that a condition can read", context());
+                bail!(
+                    "{}：其行是稀疏的，没有可供条件读取的数值",
+                    "{}: its rows are sparse, so it has no number that a condition can read",
+                    context()
+                );
             };
             let place = column.as_deref().map_or(Ok(0), |column| place_of(column, &meta)).with_context(context)?;
             let mut parts = Vec::new();
             for rows in set.batches() {
                 ctx.check()?;
                 let Rows { values: Values::Dense { data, .. }, .. } = rows? else {
-                    bail!("sparse rows in a dense set")
+                    bail!("稠密特征集中有稀疏行", "sparse rows in a dense set")
                 };
                 parts.push(data.iter().skip(place).step_by(dim).copied().collect());
             }
             ensure!(
                 parts.len() == inputs.clean.files()?.len(),
+                "特征 {name:?} 的行属于另一语料：请重新计算",
                 "the rows of feature {name:?} are of another corpus: compute it again"
             );
             if condition.inputs.iter().all(|input| input.name != *name) {
@@ -222,8 +228,13 @@ impl NearEvents {
             let (published, happened) = (times_of(&frame, "published_at")?, times_of(&frame, "event_at")?);
             let links = links_of_part(&links.path(part))?;
             for row in rows {
-                let published_at = published[row]
-                    .with_context(|| format!("row {row} of {} has no time: run again", path.display()))?;
+                let published_at = published[row].with_context(|| {
+                    message!(
+                        "{} 的第 {row} 行没有时间：请重新运行",
+                        "row {row} of {} has no time: run again",
+                        path.display()
+                    )
+                })?;
                 let time = happened[row].filter(|time| *time <= published_at).unwrap_or(published_at);
                 for code in codes_of(&links, row as u32) {
                     events.entry(code).or_default().push(GateEvent {

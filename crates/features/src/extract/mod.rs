@@ -43,7 +43,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 
 pub use cost::Cost;
@@ -64,6 +64,7 @@ pub use whole::{WholeDocument, audit, read_whole};
 
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, ensure, message};
 use inkstone_market::{Cutoff, LazyMarket, Market};
 use inkstone_onnx::RuntimeParams;
 use inkstone_store::{Reader, Store};
@@ -140,7 +141,9 @@ impl<'a> Inputs<'a> {
             return Ok(*self);
         }
         let rewrite = self.rewritten.get(&feature.text);
-        let rewrite = rewrite.with_context(|| format!("the texts of rewrite {:?} are not there", feature.text))?;
+        let rewrite = rewrite.with_context(|| {
+            message!("改写 {:?} 的文本不存在", "the texts of rewrite {:?} are not there", feature.text)
+        })?;
         let RewrittenCorpus { clean, links, corpus, .. } = rewrite;
         Ok(Inputs { clean, links, corpus: *corpus, rewrite: Some(rewrite), ..*self })
     }
@@ -149,6 +152,7 @@ impl<'a> Inputs<'a> {
         match self.market {
             Some(market) => market.get(),
             None => bail!(
+                "特征 {:?} 在交易日窗口上学习 {}，但没有行情表：请添加 table = \"prices\" 的 [[source]]",
                 "feature {:?} learns a {} on windows of trading days, but there is no price table: add a [[source]] with table = \"prices\"",
                 feature.name,
                 feature.target.of.name()
@@ -160,6 +164,10 @@ impl<'a> Inputs<'a> {
 /// Computes a feature for the whole corpus and returns the id of its set in the store.
 pub fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
     let parts = inputs.clean.files()?;
-    ensure!(!parts.is_empty(), "there is no cleaned corpus; run the stages before this one first");
+    ensure!(
+        !parts.is_empty(),
+        "没有清洗后的语料；请先运行前面的阶段",
+        "there is no cleaned corpus; run the stages before this one first"
+    );
     (feature.model.entry().run)(feature, inputs, store, ctx)
 }

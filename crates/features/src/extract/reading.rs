@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 use rayon::prelude::*;
 
@@ -12,6 +12,7 @@ use inkstone_base::code::Code;
 use inkstone_base::data::{Document, Key};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 use inkstone_corpus::clean::{CleanDocument, clean_of_part};
 use inkstone_corpus::link::{Link, TextField, codes_of, links_of_part, mask, name_spans};
 use inkstone_corpus::structure::{Sentence, sentences_of_part};
@@ -93,7 +94,8 @@ impl<'a> CorpusReader<'a> {
         ctx: &'a Ctx,
     ) -> Result<CorpusReader<'a>> {
         let inputs = inputs.read_by(feature)?;
-        let gate = Gate::of_feature(feature, &inputs, ctx).with_context(|| format!("feature {:?}", feature.name))?;
+        let gate = Gate::of_feature(feature, &inputs, ctx)
+            .with_context(|| message!("特征 {:?}", "feature {:?}", feature.name))?;
         Ok(CorpusReader { feature, inputs, segmenter, gate, ctx })
     }
 
@@ -126,7 +128,9 @@ impl<'a> CorpusReader<'a> {
     pub(crate) fn document(&self, (part, row): (usize, usize)) -> Result<ReadDocument> {
         let (reader, docs) = self.open_part(part)?;
         let document = docs.into_iter().nth(row);
-        let (doc, sentences) = document.with_context(|| format!("part {part} of the corpus has no row {row}"))?;
+        let (doc, sentences) = document.with_context(|| {
+            message!("语料第 {part} 份没有第 {row} 行", "part {part} of the corpus has no row {row}")
+        })?;
         Ok(reader.read(doc, row as u32, sentences))
     }
 
@@ -140,6 +144,7 @@ impl<'a> CorpusReader<'a> {
         };
         ensure!(
             sentences.len() == docs.len(),
+            "第 {i} 份的句子属于 {} 篇文档，而该份有 {} 篇：请重新运行",
             "the sentences of part {i} are of {} documents, the part has {}: run again",
             sentences.len(),
             docs.len()

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use chrono::NaiveDate;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -18,6 +18,8 @@ use super::{Feature, Inputs};
 use crate::stage_result;
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Message;
+use inkstone_base::{bail, ensure, message};
 use inkstone_market::{Cutoff, Market};
 use inkstone_models::{FoldReport, Sample};
 use inkstone_store::{SetSpec, Store, Writer};
@@ -77,7 +79,7 @@ impl SampledCorpus {
             Ok(ctx.advance(documents.len() as u64)?)
         })?;
         let with_target = sampled.samples.iter().filter(|sample| !sample.label.is_nan()).count();
-        ensure!(with_target > 0 || !feature.target.of.is_of_documents(), "{}", given.lacking(feature));
+        ensure!(with_target > 0 || !feature.target.of.is_of_documents(), given.lacking(feature));
         report.fact("target", feature.target.describe());
         report.fact("with_target", with_target);
         Ok(sampled)
@@ -163,9 +165,9 @@ pub(crate) fn some_fold_fitted(feature: &Feature, folds: &[FoldReport]) -> Resul
     let windows_without = |label: &String| folds.iter().filter(|fold| fold.missing.contains(label)).count();
     let ends = [feature.classes.labels.first(), feature.classes.labels.last()].into_iter().flatten();
     if let Some(label) = ends.max_by_key(|label| windows_without(label)).filter(|label| windows_without(label) > 0) {
-        bail!(TooLittle(format!(
-            "feature {:?} learns nothing: of {} training windows {} have no document with the label {label:?}, and a score holds the \
-             last of classes.labels against the first; lengthen train_days, or name the labels that are there (classes.labels)",
+        bail!(TooLittle(message!(
+            "特征 {:?} 学不到任何东西：{} 个训练窗口中有 {} 个没有标签为 {label:?} 的文档，而得分是 classes.labels 的末项与首项之比；请延长 train_days，或写出实际存在的标签（classes.labels）",
+            "feature {:?} learns nothing: of {} training windows {} have no document with the label {label:?}, and a score holds the last of classes.labels against the first; lengthen train_days, or name the labels that are there (classes.labels)",
             feature.name,
             folds.len(),
             windows_without(label)
@@ -173,10 +175,9 @@ pub(crate) fn some_fold_fitted(feature: &Feature, folds: &[FoldReport]) -> Resul
     }
     let most = folds.iter().map(|fold| fold.train_rows).max().unwrap_or(0);
     let unlabelled: usize = folds.iter().map(|fold| fold.unlabelled).sum();
-    bail!(TooLittle(format!(
-        "feature {:?} learns nothing: of {} training windows none has walk_forward.min_train_rows = {} documents with a {target}, the \
-         fullest has {most} ({unlabelled} documents without a {target} over all windows); lengthen train_days, lower \
-         min_train_rows, or see that {} (target)",
+    bail!(TooLittle(message!(
+        "特征 {:?} 学不到任何东西：{} 个训练窗口中没有一个达到 walk_forward.min_train_rows = {} 篇有 {target} 的文档，最多的为 {most} 篇（全部窗口中没有 {target} 的文档 {unlabelled} 篇）；请延长 train_days、降低 min_train_rows，或确认{}（target）",
+        "feature {:?} learns nothing: of {} training windows none has walk_forward.min_train_rows = {} documents with a {target}, the fullest has {most} ({unlabelled} documents without a {target} over all windows); lengthen train_days, lower min_train_rows, or see that {} (target)",
         feature.name,
         folds.len(),
         feature.walk_forward.min_train_rows,
@@ -242,24 +243,29 @@ impl GivenTargets {
     }
 
     /// Says why no document has the target, and the way out.
-    fn lacking(&self, feature: &Feature) -> String {
+    fn lacking(&self, feature: &Feature) -> Message {
         let kind = feature.target.of;
         let field = if kind == TargetOf::Rating { "rating" } else { "label" };
-        let start = format!("feature {:?} learns a {} (target.of)", feature.name, kind.name());
+        let (name, of) = (&feature.name, kind.name());
         if self.documents == 0 {
-            return format!(
-                "{start}, but no document has a {field}: name its column in the [[source]] of the documents, [source.columns] {field} = \
-                 \"...\", or choose another target"
+            return message!(
+                "特征 {name:?} 学习 {of}（target.of），但没有文档有 {field}：请在文档的 [[source]] 中指定它的列，[source.columns] {field} = \"...\"，或换一个目标",
+                "feature {name:?} learns a {of} (target.of), but no document has a {field}: name its column in the [[source]] of the documents, [source.columns] {field} = \"...\", or choose another target"
             );
         }
         let texts: Vec<String> = self.texts.iter().map(|(text, n)| format!("{text:?} ({n})")).collect();
         let wanted = match kind {
-            TargetOf::Label => format!("one of classes.labels = {:?}", feature.classes.labels),
-            TargetOf::Number => "a number (of = \"label\" learns classes)".to_owned(),
-            _ => "a rating that is known here".to_owned(),
+            TargetOf::Label => {
+                message!("classes.labels = {:?} 之一", "one of classes.labels = {:?}", feature.classes.labels)
+            }
+            TargetOf::Number => {
+                message!("数字（of = \"label\" 学习类别）", "a number (of = \"label\" learns classes)")
+            }
+            _ => message!("可识别的评级", "a rating that is known here"),
         };
-        format!(
-            "{start}, but none of the {} documents with a {field} has {wanted} on a day of the price table; there are: {}",
+        message!(
+            "特征 {name:?} 学习 {of}（target.of），但 {} 篇有 {field} 的文档中，没有一篇在行情表的日期上是{wanted}；现有：{}",
+            "feature {name:?} learns a {of} (target.of), but none of the {} documents with a {field} has {wanted} on a day of the price table; there are: {}",
             self.documents,
             texts.join(", ")
         )

@@ -12,6 +12,7 @@ use super::steps::StepReport;
 use super::{Feature, VERSION};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
+use inkstone_base::message;
 use inkstone_models::FoldReport;
 use inkstone_store::{Header, RowKind, Rows, SetSpec, Writer};
 
@@ -115,14 +116,20 @@ impl SetMeta {
     pub(crate) fn condition_of(header: &Header) -> Result<Vec<InputMeta>> {
         let inputs = header.spec.params.get(CONDITION).map(Vec::<InputMeta>::deserialize).transpose();
         Ok(inputs
-            .with_context(|| format!("the parameters of feature {:?} are unreadable", header.spec.name))?
+            .with_context(|| {
+                message!("特征 {:?} 的参数无法读取", "the parameters of feature {:?} are unreadable", header.spec.name)
+            })?
             .unwrap_or_default())
     }
 
     /// Reads what a set notes.
     pub fn read(header: &Header) -> Result<SetMeta> {
         SetMeta::deserialize(&header.meta).with_context(|| {
-            format!("the notes of feature {:?} are unreadable: compute it again (inkstone extract)", header.spec.name)
+            message!(
+                "特征 {:?} 的附注无法读取：请重新计算（inkstone extract）",
+                "the notes of feature {:?} are unreadable: compute it again (inkstone extract)",
+                header.spec.name
+            )
         })
     }
 }

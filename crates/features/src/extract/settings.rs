@@ -1,13 +1,14 @@
 //! Settings of a feature that depend on its model: the settings that the model reads, their checks, the columns of its rows, and the
 //! identity of its set.
 
-use anyhow::{Result, anyhow, ensure};
+use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::feature::{Feature, Model, name_keys};
 use super::vintages::WordVectorTrainer;
 use crate::extract::entry::{ColumnNames, EVERY_MODEL, EXPERIMENT_HEAD, place_columns};
 use inkstone_base::bounds::bound_of;
+use inkstone_base::{bail, ensure, error};
 use inkstone_corpus::truncate::Needs;
 use inkstone_models::{EstimatorParams, GoalKind, Search, component_names};
 use inkstone_onnx::Output;
@@ -35,13 +36,14 @@ impl Feature {
         }
         ensure!(
             self.truncate.over().is_none() || self.model.entry().combines_windows,
+            "truncate = {:?}：只有 lexicon、file 和 onnx 会合并各窗口的行；其他模型整篇读取",
             "truncate = {:?}: rows of windows are put together for lexicon, file and onnx alone; other models read all of a text as it is",
             self.truncate.to_string()
         );
         ensure!(
             self.text.is_empty() || self.needs() == Needs::default(),
-            "text = {:?}: sections, salience and whole sentences are found in documents, not in texts that a model wrote; take another \
-             truncate, and no onnx.compose",
+            "text = {:?}：章节、显著性与整句须从原文档中找，不能用于模型写出的文本；请换一种 truncate，并去掉 onnx.compose",
+            "text = {:?}: sections, salience and whole sentences are found in documents, not in texts that a model wrote; take another truncate, and no onnx.compose",
             self.text
         );
         if self.learns() {
@@ -49,7 +51,7 @@ impl Feature {
             self.target.check(self)?;
         }
         if let Some(estimator) = self.estimator() {
-            self.check_search(&estimator).map_err(|error| anyhow!("search: {error:#}"))?;
+            self.check_search(&estimator).map_err(|error| error!("search：{error:#}", "search: {error:#}"))?;
         }
         (self.model.entry().check)(self)
     }
@@ -59,6 +61,7 @@ impl Feature {
         if let Some(vectors) = self.embeddings.feature_among(features)? {
             ensure!(
                 vectors.text == self.text,
+                "{:?} 的词向量来自另一种文本（text = {:?}），与网络所读（text = {:?}）不同",
                 "the vectors of {:?} are of other texts (text = {:?}) than those that the networks read (text = {:?})",
                 vectors.name,
                 vectors.text,
@@ -73,6 +76,7 @@ impl Feature {
         let search = &self.search;
         ensure!(
             !search.is_off() || *search == Search::default(),
+            "grid 为空，没有可搜索的；请写出候选值，如 grid = {{ {} }}，或去掉 search",
             "grid is empty, so nothing is searched; write the values to choose among, as grid = {{ {} }}, or leave the search out",
             estimator.method.example_grid()
         );
@@ -81,7 +85,9 @@ impl Feature {
         for (name, values) in &search.grid {
             let Some(bound) = bound_of(&format!("feature.{table}.{name}")) else { continue };
             let refused = values.iter().find_map(|value| bound.refuses(*value, &value.to_string()));
-            ensure!(refused.is_none(), "grid.{name}: {}", refused.unwrap_or_default());
+            if let Some(refused) = refused {
+                bail!("grid.{name}：{refused}", "grid.{name}: {refused}");
+            }
         }
         Ok(())
     }
@@ -91,6 +97,7 @@ impl Feature {
         let entry = self.model.entry();
         ensure!(
             self.inputs.is_empty() || entry.method.is_some(),
+            "inputs 用于 ridge、logistic、bayes、svm、boosted 和 mlp；model = {} 的特征请去掉它",
             "inputs are for ridge, logistic, bayes, svm, boosted and mlp; leave them out of a feature of model = {}",
             json!(self.model)
         );
@@ -100,6 +107,7 @@ impl Feature {
         for (setting, _) in settings.filter(|(setting, value)| **value != defaults[*setting]) {
             ensure!(
                 read.contains(&setting.as_str()),
+                "{setting} 不适用于 model = {}，该模型读取 {}：请去掉，或换用读取它的模型",
                 "{setting} is not for model = {}, which reads {}: leave it out, or choose a model that reads it",
                 json!(self.model),
                 entry.settings().join(", ")

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 
 use super::times::ModelTimes;
 use super::{Gate, fields};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, ensure, message};
 use inkstone_corpus::clean::{CleanDocument, clean_of_part, clean_of_part_without_text};
 use inkstone_corpus::link::{codes_of, links_of_part};
 use inkstone_lab::factor::{DocumentField, DocumentNode, Plan, Reading, Signal};
@@ -41,6 +42,7 @@ pub fn signals(plan: &Plan, sources: &SignalSources<'_>, market: &Market, ctx: &
     }
     ensure!(
         sources.sets.len() == plan.features.len(),
+        "计划读取 {} 个特征，却有 {} 个特征集",
         "the plan reads {} features, but {} sets are there",
         plan.features.len(),
         sources.sets.len()
@@ -57,8 +59,9 @@ pub fn signals(plan: &Plan, sources: &SignalSources<'_>, market: &Market, ctx: &
     for set in sources.sets {
         ensure!(
             parts == set.header().batches.len(),
+            "特征集有 {} 份，语料有 {parts} 份：请重新计算特征（inkstone extract）",
             "the feature set has {} parts, the corpus {parts}: compute the features again (inkstone extract)",
-            set.header().batches.len(),
+            set.header().batches.len()
         );
     }
     let mut batches: Vec<_> = sources.sets.iter().map(Set::batches).collect();
@@ -67,8 +70,14 @@ pub fn signals(plan: &Plan, sources: &SignalSources<'_>, market: &Market, ctx: &
         let docs = read(&sources.clean.path(part))?;
         let mut rows = Vec::with_capacity(batches.len());
         for batch in &mut batches {
-            let batch = batch.next().context("a feature set ends before the corpus")??;
-            ensure!(docs.len() == batch.len(), "part {part} has {} documents but {} rows", docs.len(), batch.len());
+            let batch = batch.next().context(message!("特征集比语料短", "a feature set ends before the corpus"))??;
+            ensure!(
+                docs.len() == batch.len(),
+                "第 {part} 份有 {} 篇文档，却有 {} 行",
+                "part {part} has {} documents but {} rows",
+                docs.len(),
+                batch.len()
+            );
             rows.push(batch);
         }
         let links = links_of_part(&sources.links.path(part))?;
@@ -214,12 +223,21 @@ impl ScoredDocument<'_> {
 fn column_of(set: &Set<'_>, name: Option<&str>) -> Result<usize> {
     let header = set.header();
     if header.spec.kind == RowKind::Sparse {
-        bail!("a factor needs rows of a fixed size; {:?} is sparse", header.spec.name);
+        bail!(
+            "因子需要定长的行；{:?} 是稀疏的",
+            "a factor needs rows of a fixed size; {:?} is sparse",
+            header.spec.name
+        );
     }
     let Some(name) = name else { return Ok(0) };
     let columns = header.meta["columns"].as_array().cloned().unwrap_or_default();
     columns.iter().position(|c| c == name).with_context(|| {
         let known: Vec<&str> = columns.iter().filter_map(|c| c.as_str()).collect();
-        format!("feature {:?} has no column {name:?}; it has {}", header.spec.name, known.join(", "))
+        message!(
+            "特征 {:?} 没有列 {name:?}；它有 {}",
+            "feature {:?} has no column {name:?}; it has {}",
+            header.spec.name,
+            known.join(", ")
+        )
     })
 }

@@ -18,7 +18,7 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::Result;
 use chrono::{Days, NaiveDateTime};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -27,7 +27,9 @@ use super::reading::ReadDocument;
 use super::{Feature, Model, rating};
 use inkstone_base::code::Code;
 use inkstone_base::data::Document;
+use inkstone_base::language::Message;
 use inkstone_base::stats::{average_ranks, mean, std};
+use inkstone_base::{bail, ensure, message};
 use inkstone_market::{Cutoff, Market, Panel, Price};
 use inkstone_models::{CalibrationForm, GoalKind, LabelForm};
 
@@ -133,24 +135,24 @@ impl fmt::Display for Excess {
 }
 
 impl FromStr for Excess {
-    type Err = String;
+    type Err = Message;
 
-    fn from_str(text: &str) -> Result<Excess, String> {
+    fn from_str(text: &str) -> Result<Excess, Message> {
         match text {
             "none" => Ok(Excess::None),
             "market" => Ok(Excess::Market),
             "industry" => Ok(Excess::Industry),
             code => Code::parse(code).map(Excess::Code).ok_or_else(|| {
-                format!("{text:?} is none of none, market and industry, and no code of a security or index, as \"000300.SH\"")
+                message!("{text:?} 不是 none、market 或 industry，也不是证券或指数代码，如 \"000300.SH\"", "{text:?} is none of none, market and industry, and no code of a security or index, as \"000300.SH\"")
             }),
         }
     }
 }
 
 impl TryFrom<String> for Excess {
-    type Error = String;
+    type Error = Message;
 
-    fn try_from(text: String) -> Result<Excess, String> {
+    fn try_from(text: String) -> Result<Excess, Message> {
         text.parse()
     }
 }
@@ -168,29 +170,34 @@ impl Target {
         let named = json!(model);
         ensure!(
             self.of == TargetOf::Return || !matches!(model, Model::Sestm | Model::Induced),
+            "target.of = {of:?}：model = {named} 只从收益学习；请用 logistic、bayes、svm、boosted、mlp、textcnn、textrnn 或 ridge",
             "target.of = {of:?}: model = {named} learns from returns alone; take logistic, bayes, svm, boosted, mlp, textcnn, textrnn or ridge"
         );
         ensure!(
             self.of != TargetOf::Label || model != Model::Ridge,
-            "target.of = \"label\": model = {named} learns numbers, and labels are classes; take logistic, bayes, svm, boosted, mlp, textcnn \
-             or textrnn, or of = \"number\" if the labels are numbers"
+            "target.of = \"label\"：model = {named} 学习数值，而标签是类别；请用 logistic、bayes、svm、boosted、mlp、textcnn 或 textrnn；若标签是数字，用 of = \"number\"",
+            "target.of = \"label\": model = {named} learns numbers, and labels are classes; take logistic, bayes, svm, boosted, mlp, textcnn or textrnn, or of = \"number\" if the labels are numbers"
         );
         ensure!(
             self.of != TargetOf::Label || classes.labels.len() > 1,
+            "target.of = \"label\" 须写出要区分的标签，从低到高：classes = {{ labels = [\"利空\", \"中性\", \"利好\"] }}",
             "target.of = \"label\" needs the labels to be told apart, the lowest first: classes = {{ labels = [\"利空\", \"中性\", \"利好\"] }}"
         );
         ensure!(
             self.of == TargetOf::Label || classes.labels.is_empty(),
+            "classes.labels 用于 target.of = \"label\"，而 of 为 {of:?}；请去掉",
             "classes.labels is for target.of = \"label\", and of is {of:?}; leave it out"
         );
         ensure!(
             !classes.with_probabilities().iter().any(|label| label == "score"),
+            "classes.labels 中的 \"score\" 与第一列同名；请给该标签改名",
             "classes.labels has \"score\", which is the name of the first column; give that label another name"
         );
         ensure!(
             model != Model::Svm
                 || classes.with_probabilities().is_empty()
                 || classes.calibrate != CalibrationForm::None,
+            "model = {named} 未经校准没有 {} 个标签的概率；请设置 classes.calibrate = \"sigmoid\" 或 \"isotonic\"",
             "model = {named} has no probabilities of {} labels before calibration; set classes.calibrate = \"sigmoid\" or \"isotonic\"",
             classes.labels.len()
         );
@@ -198,6 +205,7 @@ impl Target {
             && self.of != TargetOf::Label;
         ensure!(
             self.form.is_none() || learns_values,
+            "target.form 用于学习数值的 ridge、induced、boosted 和 mlp；model = {named} 在这里学习类别；请去掉",
             "target.form is for ridge, induced, boosted and mlp where they learn values; model = {named} learns classes here; leave it out"
         );
         if self.of.is_of_documents() {
@@ -209,18 +217,29 @@ impl Target {
                 ("excess", self.excess != default.excess),
                 ("ranked_by_day", self.ranked_by_day),
             ] {
-                ensure!(!given, "target.{key} is for return, volatility and volume, and of is {of:?}; leave it out");
+                ensure!(
+                    !given,
+                    "target.{key} 用于 return、volatility 和 volume，而 of 为 {of:?}；请去掉",
+                    "target.{key} is for return, volatility and volume, and of is {of:?}; leave it out"
+                );
             }
             return Ok(());
         }
         ensure!(
             self.latency_days == 0,
+            "target.latency_days 用于 label、number 和 rating；{of} 在其期末已知",
             "target.latency_days is for label, number and rating; a {of} is known at the end of its days"
         );
         let least = if self.of == TargetOf::Volatility { 2 } else { 1 };
-        ensure!(self.horizon >= least, "target.horizon = {}: a {of} lasts {least} or more trading days", self.horizon);
+        ensure!(
+            self.horizon >= least,
+            "target.horizon = {}：{of} 至少持续 {least} 个交易日",
+            "target.horizon = {}: a {of} lasts {least} or more trading days",
+            self.horizon
+        );
         ensure!(
             self.of != TargetOf::Volume || self.price == Price::default(),
+            "target.price 用于 return 和 volatility，而 of 为 \"volume\"；请去掉",
             "target.price is for return and volatility, and of is \"volume\"; leave it out"
         );
         Ok(())
@@ -359,6 +378,7 @@ impl<'m> TargetMeasure<'m> {
             TargetOf::Volume => {
                 ensure!(
                     market.has_volume(),
+                    "target.of = \"volume\"，但行情表没有 volume 列；请添加，或换一个目标",
                     "target.of = \"volume\", but the price table has no column volume; add it, or choose another target"
                 );
                 Ok(TargetMeasure::Volume)
@@ -409,7 +429,8 @@ impl<'m> TargetMeasure<'m> {
 fn price<'m>(target: &Target, market: &'m Market) -> Result<&'m Panel> {
     market.price(target.price).map_err(|_| {
         let name = target.price.name();
-        anyhow::anyhow!(
+        inkstone_base::error!(
+            "行情表没有 target.price 指定的列 {name:?}；请添加，或换一种价格",
             "the price table has no column {name:?}, which target.price names; add it, or choose another price"
         )
     })
@@ -433,16 +454,16 @@ impl Less {
             Excess::Industry => {
                 ensure!(
                     !market.industries().is_empty(),
-                    "target.excess = \"industry\", but no security has an industry; add a [[source]] with table = \"securities\" and a \
-                     column industry, or take excess = \"market\""
+                    "target.excess = \"industry\"，但没有证券有行业；请添加 table = \"securities\" 且有 industry 列的 [[source]]，或用 excess = \"market\"",
+                    "target.excess = \"industry\", but no security has an industry; add a [[source]] with table = \"securities\" and a column industry, or take excess = \"market\""
                 );
                 Less::IndustryMean(market.industries().len())
             }
             Excess::Code(code) => match market.index_of(code.as_str()) {
                 Some(i) => Less::Code(i),
                 None => bail!(
-                    "target.excess is {:?}, of which the price table has no prices; add them, or take excess = \"market\" (the mean of \
-                     all securities) or \"industry\"",
+                    "target.excess 为 {:?}，行情表没有它的价格；请添加，或用 excess = \"market\"（全部证券的均值）或 \"industry\"",
+                    "target.excess is {:?}, of which the price table has no prices; add them, or take excess = \"market\" (the mean of all securities) or \"industry\"",
                     code.as_str()
                 ),
             },

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rayon::prelude::*;
 
 use super::Inputs;
@@ -10,6 +10,7 @@ use super::cost::Cost;
 use super::reading::draw_of;
 use inkstone_base::code::Code;
 use inkstone_base::data::Kind;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_corpus::clean::{CleanDocument, clean_of_part};
 use inkstone_corpus::link::{codes_of, links_of_part};
@@ -34,7 +35,11 @@ pub fn read_whole(clean: &Parts, links: &Parts, sentences: &Parts, i: usize, see
     let docs = clean_of_part(&clean.path(i))?;
     let links = links_of_part(&links.path(i))?;
     let sentences = sentences_of_part(&sentences.path(i))?;
-    ensure!(sentences.len() == docs.len(), "the sentences of part {i} are not those of its documents: run again");
+    ensure!(
+        sentences.len() == docs.len(),
+        "第 {i} 份的句子与其文档不符：请重新运行",
+        "the sentences of part {i} are not those of its documents: run again"
+    );
     let document = |((row, clean), sentences): ((u32, CleanDocument), Vec<Sentence>)| {
         let text = format!("{}\n{}", clean.document.title, clean.document.body);
         let draw = draw_of(seed, &clean.document.doc_id);

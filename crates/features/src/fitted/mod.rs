@@ -8,7 +8,7 @@ mod rows;
 use std::ops::Range;
 use std::path::PathBuf;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::Result;
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -20,6 +20,7 @@ use crate::lines::{Cutter, Line, Lines};
 use inkstone_base::data::Report;
 use inkstone_base::disk::Formulas;
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, ensure};
 use inkstone_models::ngram::Following;
 use inkstone_models::{Analyzer, Explanation, ModelFile, ModelHeader, VectorizerParams};
 use inkstone_text::sentences;
@@ -120,11 +121,14 @@ pub(crate) fn fitted_until(
     let trained = header.fitted_until.or(labelled.filter(|_| stated.is_some()));
     match (trained, stated) {
         (None, None) => bail!(
-            "{model} does not say how far the text reaches that its model was trained on, and a value made of words of \
-             the future would be known before its time: set {setting} to the last day of that text"
+            "{model} 没有说明训练文本截至何时；由将来的词算出的值会显得过早已知：请把 {setting} 设为该文本的最后一天",
+            "{model} does not say how far the text reaches that its model was trained on, and a value made of words of the future would be known before its time: set {setting} to the last day of that text"
         ),
         (Some(trained), Some(stated)) if stated < trained => {
-            bail!("{setting} says {stated}, but {model} was trained on text until {trained}: leave it out")
+            bail!(
+                "{setting} 写的是 {stated}，但 {model} 的训练文本截至 {trained}：请去掉该设置",
+                "{setting} says {stated}, but {model} was trained on text until {trained}: leave it out"
+            )
         }
         _ => Ok(trained.max(stated).unwrap_or_default()),
     }
@@ -177,7 +181,11 @@ pub struct EvalParams {
 impl EvalParams {
     /// Fails when a table is wanted: for models that have none.
     pub(crate) fn no_table(&self, kind: &str) -> Result<()> {
-        ensure!(self.table.is_none(), "a {kind} model has no table --per; embed writes a row a document");
+        ensure!(
+            self.table.is_none(),
+            "{kind} 模型没有 --per 表；embed 每篇文档写一行",
+            "a {kind} model has no table --per; embed writes a row a document"
+        );
         Ok(())
     }
 }

@@ -6,18 +6,21 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 use polars_core::prelude::{DataFrame, StringChunked};
 
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
+use inkstone_base::{ensure, message};
 use inkstone_models::{Nearest, Row as SparseRow};
 use inkstone_store::{Rows, Set, Values};
 use inkstone_tables::corpus::{self, Parts};
 use inkstone_tables::frames;
 
 /// Error of a set whose rows are no longer those of the corpus.
-const OUTGROWN: &str = "the corpus has changed since the set was made: run the pipeline";
+const OUTGROWN: Word =
+    Word("特征集生成后语料有变：请运行流水线", "the corpus has changed since the set was made: run the pipeline");
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NearMeasure {
@@ -109,7 +112,9 @@ pub fn neighbours(
             query.place.map(|place| documents(clean, &[place])).transpose()?.and_then(|mut found| found.pop());
         return Ok(answer);
     };
-    let own = documents(clean, &[place])?.pop().context("the document asked for is in the corpus")?;
+    let own = documents(clean, &[place])?
+        .pop()
+        .context(message!("所问的文档应在语料中", "the document asked for is in the corpus"))?;
     let (mut best, mut read) = (Vec::new(), 0);
     for (part, rows) in set.batches().enumerate() {
         ctx.check()?;
@@ -204,7 +209,8 @@ fn asked(
     let batches = &set.header().batches;
     let read = |part: usize| -> Result<Rows> {
         ctx.check()?;
-        set.batch(&batches.get(part).context(OUTGROWN)?.key)?.context("a batch of the set's header is in the set")
+        set.batch(&batches.get(part).context(OUTGROWN)?.key)?
+            .context(message!("特征集头部所列的批次应在集内", "a batch of the set's header is in the set"))
     };
     if let Some((part, row)) = place {
         let rows = read(part)?;
@@ -271,7 +277,10 @@ fn nearest(rows: &Rows, allowed: &[usize], own: &Row, query: &Query, ctx: &Ctx) 
             allowed.iter().map(|i| (*i, value(*i))).collect()
         }
         _ => {
-            anyhow::bail!("the batches of the set differ in their columns: inkstone store repair drops what is damaged")
+            inkstone_base::bail!(
+                "特征集各批次的列不同：inkstone store repair 会去掉损坏的部分",
+                "the batches of the set differ in their columns: inkstone store repair drops what is damaged"
+            )
         }
     };
     found.retain(|(_, value)| value.is_finite());
@@ -298,7 +307,12 @@ fn documents(clean: &Parts, places: &[(usize, usize)]) -> Result<Vec<ListedDocum
         let frame = frames::read_parquet(&clean.path(part), Some(&COLUMNS))?;
         found.extend(of_part(&frame, part, &rows)?.into_iter().map(|document| (document.place, document)));
     }
-    let document = |place| found.get(place).cloned().context("the corpus has become shorter: run the pipeline");
+    let document = |place| {
+        found
+            .get(place)
+            .cloned()
+            .context(message!("语料变短了：请运行流水线", "the corpus has become shorter: run the pipeline"))
+    };
     places.iter().map(document).collect()
 }
 

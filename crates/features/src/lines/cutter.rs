@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 use super::{Line, LineFormat};
 use inkstone_base::data::Key;
+use inkstone_base::ensure;
 use inkstone_text::{DictionaryEntry, Segmenter, TokenizerParams};
 
 /// How lines are cut into tokens. Part of every model file, so that later text is cut as the training text was.
@@ -49,8 +50,8 @@ impl Cutter {
         let key = segmenter.as_ref().map(Segmenter::key);
         ensure!(
             spec.key.is_none() || spec.key == key,
-            "text is no longer cut as when the model was fitted: its dictionaries or stopwords have changed, or the \
-             program's own; bring the old ones back, or train the model again"
+            "文本的切分与模型拟合时不同：词典、停用词或程序自带词表已变；请恢复原来的，或重新训练模型",
+            "text is no longer cut as when the model was fitted: its dictionaries or stopwords have changed, or the program's own; bring the old ones back, or train the model again"
         );
         spec.key = key;
         Ok(Cutter { spec, segmenter })

@@ -16,13 +16,14 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, stdin};
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 use rayon::prelude::*;
 use serde::Deserialize;
 
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, ensure, message};
 use inkstone_corpus::ingest::read_time;
 use inkstone_text::Chunk;
 use project::ProjectLines;
@@ -106,6 +107,7 @@ impl Lines {
         if path.is_dir() {
             ensure!(
                 format == LineFormat::Jsonl,
+                "{} 是文件夹，按 jsonl 读取，而不是 {}：请去掉 --format",
                 "{} is a folder, which is read as jsonl, not as {}: leave --format out",
                 path.display(),
                 format.name()
@@ -115,7 +117,7 @@ impl Lines {
         if path.as_os_str() == "-" {
             return Ok(Lines::new(BufReader::with_capacity(1 << 16, stdin()), format));
         }
-        let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+        let file = File::open(path).with_context(|| message!("无法打开 {}", "cannot open {}", path.display()))?;
         Ok(Lines::new(BufReader::with_capacity(1 << 16, file), format))
     }
 
@@ -127,8 +129,8 @@ impl Lines {
     pub fn until(mut self, until: Option<NaiveDateTime>) -> Result<Lines> {
         ensure!(
             until.is_none() || self.format == LineFormat::Jsonl,
-            "--until takes lines with times: write the documents as jsonl with a field time, or name a project's folder of \
-             documents; lines of {} have none",
+            "--until 需要带时间的行：请把文档写成带 time 字段的 jsonl，或指定项目的文档文件夹；{} 的行没有时间",
+            "--until takes lines with times: write the documents as jsonl with a field time, or name a project's folder of documents; lines of {} have none",
             self.format.name()
         );
         self.until = until;
@@ -137,8 +139,10 @@ impl Lines {
 
     /// The next lines, about `size` bytes of them, into `block`, whose memory is used again; false at the end.
     pub fn next_block(&mut self, block: &mut Block, size: usize) -> Result<bool> {
-        let more =
-            block.chunk.fill(&mut self.input, size).with_context(|| format!("cannot read line {}", self.next))?;
+        let more = block
+            .chunk
+            .fill(&mut self.input, size)
+            .with_context(|| message!("无法读取第 {} 行", "cannot read line {}", self.next))?;
         (block.format, block.until) = (self.format, self.until);
         block.first = self.next;
         self.next += block.chunk.lines().len() as u64;
@@ -216,10 +220,11 @@ impl Lines {
     /// The report at the end of the input; fails when there was no document at all.
     pub fn finish(&self) -> Result<Report> {
         let report = self.report();
-        ensure!(report.rows_in > 0, "the input is empty; it takes a document a line");
+        ensure!(report.rows_in > 0, "输入为空；每行一篇文档", "the input is empty; it takes a document a line");
         if report.rows_out == 0 {
             let reasons: Vec<String> = report.dropped.iter().map(|(reason, n)| format!("{n} × {reason}")).collect();
             bail!(
+                "{} 行中没有一行可用：{}；按 {} 读取（--format）",
                 "none of {} lines can be used: {}; lines are read as {} (--format)",
                 report.rows_in,
                 reasons.join("; "),

@@ -8,11 +8,14 @@ use std::io::{Error, Read};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, sync_channel};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde::Serialize;
 
 use inkstone_tables::corpus::{Parts, column, times_of};
 use inkstone_tables::frames;
+
+use inkstone_base::language::Word;
+use inkstone_base::{ensure, message};
 
 const COLUMNS: [&str; 4] = ["doc_id", "title", "body", "published_at"];
 
@@ -41,13 +44,15 @@ impl ProjectLines {
         let files = Parts::new(folder).files()?;
         ensure!(
             !files.is_empty(),
+            "{} 没有文档：请指定项目的文档文件夹，如 inkstone clean 之后的 .inkstone/clean",
             "{} holds no documents: name the folder of a project's documents, such as .inkstone/clean, after inkstone clean",
             folder.display()
         );
         let ((sender, parts), left) = (sync_channel(1), files.len());
         let read = move || {
             for path in files {
-                let read = lines(&path).with_context(|| format!("cannot read the documents of {}", path.display()));
+                let read = lines(&path)
+                    .with_context(|| message!("无法读取 {} 的文档", "cannot read the documents of {}", path.display()));
                 let failed = read.is_err();
                 // Nobody is left to hear it when the reading was broken off.
                 if sender.send(read).is_err() || failed {
@@ -55,7 +60,10 @@ impl ProjectLines {
                 }
             }
         };
-        std::thread::Builder::new().name("documents".to_owned()).spawn(read).context("cannot start a thread")?;
+        std::thread::Builder::new()
+            .name("documents".to_owned())
+            .spawn(read)
+            .context(message!("无法启动线程", "cannot start a thread"))?;
         Ok(ProjectLines { parts, left, lines: Vec::new(), at: 0 })
     }
 }
@@ -67,7 +75,7 @@ fn lines(path: &Path) -> Result<Vec<u8>> {
     let [ids, titles, bodies] = [text("doc_id")?, text("title")?, text("body")?];
     let times = times_of(&frame, "published_at")?;
     for (row, time) in times.iter().enumerate() {
-        let time = time.context("a document without published_at")?;
+        let time = time.context(message!("有文档没有 published_at", "a document without published_at"))?;
         let object = JsonLine {
             id: ids.get(row).unwrap_or_default(),
             title: titles.get(row).unwrap_or_default(),
@@ -87,7 +95,10 @@ impl Read for ProjectLines {
                 return Ok(0);
             }
             // A thread that broke off must not look like the end of the documents.
-            let next = self.parts.recv().map_err(|_| Error::other("the reading of the documents broke off"))?;
+            let next = self
+                .parts
+                .recv()
+                .map_err(|_| Error::other(Word("文档的读取中断", "the reading of the documents broke off")))?;
             self.left -= 1;
             self.lines = next.map_err(|error| Error::other(format!("{error:#}")))?;
             self.at = 0;

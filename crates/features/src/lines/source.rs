@@ -8,6 +8,8 @@ use anyhow::{Context, Result};
 
 use super::{LineFormat, Lines};
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
+use inkstone_base::message;
 
 /// Bytes of the standard input that are copied between two checks for cancellation.
 const PIECE: usize = 1 << 16;
@@ -32,7 +34,9 @@ impl Source {
         match &self.kept {
             None => Lines::open(&self.path, self.format),
             Some(kept) => {
-                let again = kept.try_clone().context("cannot read the kept standard input")?;
+                let again = kept
+                    .try_clone()
+                    .context(message!("无法读取留存的标准输入", "cannot read the kept standard input"))?;
                 Ok(Lines::new(BufReader::with_capacity(PIECE, FromStart { file: again, at: 0 }), self.format))
             }
         }
@@ -40,12 +44,15 @@ impl Source {
 }
 
 fn keep(mut input: impl Read, ctx: &Ctx) -> Result<File> {
-    let cannot = "cannot keep the standard input in a temporary file; TMPDIR names their folder";
+    let cannot = Word(
+        "无法把标准输入存入临时文件；TMPDIR 可指定其文件夹",
+        "cannot keep the standard input in a temporary file; TMPDIR names their folder",
+    );
     let mut file = tempfile::tempfile().context(cannot)?;
     let mut piece = vec![0; PIECE];
     loop {
         ctx.check()?;
-        let n = input.read(&mut piece).context("cannot read the standard input")?;
+        let n = input.read(&mut piece).context(message!("无法读取标准输入", "cannot read the standard input"))?;
         if n == 0 {
             return Ok(file);
         }

@@ -9,7 +9,7 @@ mod tests;
 use std::borrow::Cow;
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use crate::fitted::Opened;
 use crate::fitted::{Columns, EvalParams, Figures, Fitted, Rows, WordRows};
@@ -18,6 +18,7 @@ use crate::models::word2vec;
 use crate::models::word2vec::WordParams;
 use crate::standalone::coverage::{component, coverage};
 use inkstone_base::data::Report;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_models::{Doc2vec, Explanation, ModelHeader, Word2vec, Word2vecParams, component_names};
 
@@ -34,7 +35,11 @@ pub fn train(
     ctx: &Ctx,
 ) -> Result<Report> {
     params.check()?;
-    ensure!(params.architecture.of_documents(), "documents have vectors in the forms dm and dbow alone");
+    ensure!(
+        params.architecture.of_documents(),
+        "文档向量只有 dm 和 dbow 两种形式",
+        "documents have vectors in the forms dm and dbow alone"
+    );
     let (corpus, mut report) = words.read(lines, cutter, output, ctx)?;
     let checkpoint = word2vec::plain::checkpoint(&corpus, words, params, output, ctx)?;
     let mut trainer = Word2vec::new(word2vec::plain::given(&corpus), params, ctx.seed())?;

@@ -167,7 +167,7 @@ impl Fitted for Opened<LanguageScorer> {
         let lines = std::slice::from_ref(line);
         let scored = self.score(lines);
         let (_, Rows::Table { texts, numbers }) = self.table(lines, &scored, Per::Token) else {
-            anyhow::bail!("tokens have a table")
+            inkstone_base::bail!("词元应有表", "tokens have a table")
         };
         let n = texts.len() as f64;
         let part = |((token, log10), &number): ((String, f64), &u32)| {

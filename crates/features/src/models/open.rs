@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use crate::fitted::{Fitted, Opened};
 use crate::lines::{CutSpec, Cutter, LineFormat};
@@ -13,6 +13,7 @@ use crate::models::static_encoder::FittedStatic;
 use crate::models::{estimators, fasttext, head, lexicon, neural, textnet, word_vectors};
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, message};
 use inkstone_models::ngram::{LanguageModel, is_arpa, read_arpa};
 use inkstone_models::textnet::TextNet;
 use inkstone_models::{
@@ -134,7 +135,11 @@ pub(crate) fn open_for_project(
             open_foreign(path, cutter, ctx)?
         }
     };
-    Ok(ProjectModel { model, segmenter: segmenter.context("the text of documents is cut")?, own_cut })
+    Ok(ProjectModel {
+        model,
+        segmenter: segmenter.context(message!("文档的文本应已切分", "the text of documents is cut"))?,
+        own_cut,
+    })
 }
 
 /// The contents of the files that a model's text is cut with; relative paths start at `base`. `encoder` is the place of a head's encoder;
@@ -214,6 +219,9 @@ fn open(file: ModelFile, cutter: impl FnOnce(&ModelFile) -> Result<Cutter>) -> R
         kind if neural::is_kind(kind) => Box::new(neural::open(&file, cutter()?)?),
         kind if textnet::plain::is_kind(kind) => Box::new(Opened::new(&file, TextNet::read(&file)?, cutter()?)),
         LanguageModel::KIND => Box::new(FittedNgram { cutter: cutter()?, model: LanguageModel::open(file)? }),
-        _ => bail!("this version of the program knows no model of kind {kind:?}; was it written by a later one?"),
+        _ => bail!(
+            "本版本不认识类型为 {kind:?} 的模型；它是更新的版本写的吗？",
+            "this version of the program knows no model of kind {kind:?}; was it written by a later one?"
+        ),
     })
 }

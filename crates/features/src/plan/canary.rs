@@ -1,11 +1,14 @@
 //! Rows that every worker computes first, to be compared with those of the process that made the plan.
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::extract::part_model::PartModel;
 use crate::extract::reading::ReadDocument;
 use inkstone_store::{Rows, Values, pack, unpack};
+
+use inkstone_base::language::Word;
+use inkstone_base::{bail, ensure, message};
 
 /// Documents of a canary at most.
 const DOCUMENTS: usize = 32;
@@ -41,11 +44,16 @@ impl Canary {
     pub(super) fn check(&self, documents: &[ReadDocument], model: &mut PartModel<'_>, mixed: bool) -> Result<()> {
         ensure!(
             self.documents.iter().all(|&place| place < documents.len()),
+            "计划制定后语料有变：请重新制定计划（inkstone plan）",
             "the corpus has changed since the plan was made: make the plan again (inkstone plan)"
         );
         let rows = pack(&rows_of(&self.documents, documents, model)?)?;
-        let planned: Vec<Vec<u8>> =
-            self.rows.iter().map(|block| bytes(block)).collect::<Option<_>>().context("the plan is damaged")?;
+        let planned: Vec<Vec<u8>> = self
+            .rows
+            .iter()
+            .map(|block| bytes(block))
+            .collect::<Option<_>>()
+            .context(message!("计划已损坏", "the plan is damaged"))?;
         if rows == planned {
             return Ok(());
         }
@@ -53,19 +61,24 @@ impl Canary {
             |blocks: &[Vec<u8>]| blocks.iter().map(|block| Ok(unpack(block)?.1)).collect::<Result<Vec<Rows>>>();
         let difference = largest_difference(&unpacked(&planned)?, &unpacked(&rows)?);
         let found = match difference {
-            Some(difference) => format!("they differ by up to {difference:.1e}"),
-            None => "they have other columns".to_owned(),
+            Some(difference) => message!("最多相差 {difference:.1e}", "they differ by up to {difference:.1e}"),
+            None => Word("列不同", "they have other columns").into(),
         };
         if mixed && difference.is_some_and(|difference| difference <= ROUNDING) {
             return Ok(());
         }
         let way_out = match difference {
-            Some(difference) if difference <= ROUNDING => {
-                "this processor, device or version of ONNX Runtime rounds otherwise; take the same on all machines, or make the plan with --mixed"
-            }
-            _ => "this is another model, dictionary or version of ONNX Runtime",
+            Some(difference) if difference <= ROUNDING => Word(
+                "本机的处理器、设备或 ONNX Runtime 版本舍入不同；请在各台机器上用同一种，或用 --mixed 制定计划",
+                "this processor, device or version of ONNX Runtime rounds otherwise; take the same on all machines, or make the plan with --mixed",
+            ),
+            _ => Word(
+                "模型、词典或 ONNX Runtime 版本不同",
+                "this is another model, dictionary or version of ONNX Runtime",
+            ),
         };
         bail!(
+            "{} 篇文档的行与制定计划时不同：{found}。什么也没有计算：{way_out}",
             "the rows of {} documents are not those that the plan was made with: {found}. Nothing was computed: {way_out}",
             self.documents.len()
         )

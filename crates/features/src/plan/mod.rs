@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +32,7 @@ use inkstone_base::data::{Key, Report};
 use inkstone_base::disk::{self, Damage, Flaw};
 use inkstone_base::job::Ctx;
 use inkstone_base::memory;
+use inkstone_base::{bail, ensure, message};
 use inkstone_market::{Cutoff, LazyMarket};
 use inkstone_onnx::RuntimeParams;
 use inkstone_store::{RowFolder, RowKind, SetSpec, Store};
@@ -138,11 +139,11 @@ impl Plan {
         store: &Store,
         ctx: &Ctx,
     ) -> Result<(Plan, Report)> {
-        ensure!(settings.tasks > 0, "a plan has one task at least");
+        ensure!(settings.tasks > 0, "计划至少有一个任务", "a plan has one task at least");
         if let Some(other) = feature.condition_features().next() {
             bail!(
-                "feature {:?} reads feature {:?} in its condition (only), and a plan carries no rows of other features: compute it with \
-                 `inkstone run`",
+                "特征 {:?} 的条件（only）读取特征 {:?}，而计划不带其他特征的行：请用 `inkstone run` 计算",
+                "feature {:?} reads feature {:?} in its condition (only), and a plan carries no rows of other features: compute it with `inkstone run`",
                 feature.name,
                 other.feature
             );
@@ -175,8 +176,13 @@ impl Plan {
             ctx.advance(count)?;
         }
         report.drop_rows("whose rows are there", report.rows_in - report.rows_out);
-        let canary = canary
-            .with_context(|| format!("feature {:?} reads no document: there is nothing to plan", feature.name))?;
+        let canary = canary.with_context(|| {
+            message!(
+                "特征 {:?} 不读取任何文档：没有可计划的",
+                "feature {:?} reads no document: there is nothing to plan",
+                feature.name
+            )
+        })?;
         let mut plan = Plan::empty(feature, &model.reader.inputs, settings, &folder, ctx)?;
         plan.tasks = packed(&parts, missing, settings.tasks);
         (plan.parts, plan.canary, plan.spec, plan.meta) = (parts, Some(canary), model.spec, model.meta);
@@ -204,7 +210,8 @@ impl Plan {
         })?;
         let listed = listing.listed();
         let first = listed.first().with_context(|| {
-            format!(
+            message!(
+                "特征 {:?} 没有一步或一折在其之前有足够的文本：没有可计划的",
                 "feature {:?} has no step or fold with enough text before it: there is nothing to plan",
                 feature.name
             )
@@ -281,13 +288,27 @@ impl Plan {
         let plan: Plan = match disk::read_json(path) {
             Ok(plan) => plan,
             Err(error) => match error.downcast_ref::<Damage>().map(|damage| damage.flaw) {
-                Some(Flaw::Missing) => bail!("there is no plan {}: `inkstone plan` makes one", path.display()),
-                Some(flaw) => bail!("the plan {} {flaw}: make it again (inkstone plan)", path.display()),
-                None => return Err(error.context("this is no plan: `inkstone plan` makes one")),
+                Some(Flaw::Missing) => bail!(
+                    "没有计划 {}：用 `inkstone plan` 制定",
+                    "there is no plan {}: `inkstone plan` makes one",
+                    path.display()
+                ),
+                Some(flaw) => bail!(
+                    "计划 {} {flaw}：请重新制定（inkstone plan）",
+                    "the plan {} {flaw}: make it again (inkstone plan)",
+                    path.display()
+                ),
+                None => {
+                    return Err(error.context(message!(
+                        "这不是计划：用 `inkstone plan` 制定",
+                        "this is no plan: `inkstone plan` makes one"
+                    )));
+                }
             },
         };
         ensure!(
             plan.version == VERSION,
+            "{} 由版本 {} 制定，而这是版本 {VERSION}：请在各台机器上使用同一程序，或重新制定计划（inkstone plan）",
             "{} was made by version {} and this is version {VERSION}: use the same program on all machines, or make the plan again (inkstone plan)",
             path.display(),
             plan.version
@@ -370,11 +391,7 @@ impl Plan {
 /// The model of a feature whose parts can be computed apart.
 fn open<'a>(feature: &'a Feature, inputs: &'a Inputs<'a>, ctx: &'a Ctx) -> Result<PartModel<'a>> {
     let open = feature.model.entry().part_model.with_context(|| {
-        format!(
-            "feature {:?} learns from the whole corpus, so its parts cannot be computed apart: leave it to `inkstone run`. Plans are for lexicons, \
-             hashed words, files of models, contextual models, the fits of surprise, word2vec, glove and fasttext, and the folds of textcnn, textrnn and finetune",
-            feature.name
-        )
+        message!("特征 {:?} 从整个语料学习，不能分份计算：请交给 `inkstone run`。计划适用于词典、哈希词、模型文件、上下文模型，surprise、word2vec、glove 和 fasttext 的拟合，以及 textcnn、textrnn 和 finetune 的各折", "feature {:?} learns from the whole corpus, so its parts cannot be computed apart: leave it to `inkstone run`. Plans are for lexicons, hashed words, files of models, contextual models, the fits of surprise, word2vec, glove and fasttext, and the folds of textcnn, textrnn and finetune", feature.name)
     })?;
     open(feature, inputs, ctx)
 }

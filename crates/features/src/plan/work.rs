@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde::Serialize;
 
 use super::{Plan, PlannedFits, PlannedPart, WorkerResources, open};
@@ -14,6 +14,8 @@ use crate::extract::part_model::PartModel;
 use crate::extract::set::key_of;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
+use inkstone_base::{ensure, message};
 use inkstone_store::{RowFolder, SetSpec};
 
 /// Time between two looks at the folder of rows.
@@ -81,9 +83,7 @@ impl Plan {
                 };
                 let documents = model.reader.part(number)?;
                 ensure!(
-                    key_of(&documents) == key,
-                    "part {number} of the corpus is not the one that the plan was made for: make the plan again (inkstone plan)"
-                );
+                    key_of(&documents) == key, "语料第 {number} 份不是制定计划时的那份：请重新制定计划（inkstone plan）", "part {number} of the corpus is not the one that the plan was made for: make the plan again (inkstone plan)");
                 folder.put(&self.spec, key, &model.rows(&documents)?)?;
                 folder.forget_attempts(set, key)?;
                 worked.computed.push(number);
@@ -103,13 +103,19 @@ impl Plan {
         resources: &WorkerResources<'_>,
         ctx: &Ctx,
     ) -> Result<(Worked, Report)> {
-        let walk = self.feature.model.entry().walk_fits.context("the model of the plan's feature has no fits")?;
+        let walk = self
+            .feature
+            .model
+            .entry()
+            .walk_fits
+            .context(message!("计划中特征的模型没有拟合步骤", "the model of the plan's feature has no fits"))?;
         let done = Mutex::new(KeptFits::default());
         let keys = numbers.iter().map(|&number| self.parts[number].key).collect();
         self.with_inputs(resources, &Fits::Keep { folder, keys, done: &done }, |inputs| {
             walk(&self.feature, inputs, ctx, &mut |parts, rows| {
                 ensure!(
                     parts == planned.parts,
+                    "语料不是制定计划时的那份：请重新制定计划（inkstone plan）",
                     "the corpus is not the one that the plan was made for: make the plan again (inkstone plan)"
                 );
                 same_set(&planned.rows, rows)
@@ -182,6 +188,7 @@ impl Plan {
         let count = self.tasks.len();
         ensure!(
             tasks.end <= count && (tasks.start < tasks.end || count == 0),
+            "计划有 {count} 个任务，编号从 0 起：没有任务 {}",
             "the plan has {count} tasks, numbered from 0: there is no task {}",
             if tasks.start < count { tasks.end.saturating_sub(1) } else { tasks.start }
         );
@@ -195,12 +202,15 @@ impl Plan {
         if let (Some(planned), Some(own)) = (self.device(), own) {
             ensure!(
                 kind(planned) == kind(own),
-                "the plan was made on {planned}, and this worker runs on {own}, whose rows are another feature set: take the same kind of device \
-                 (--device), or make the plan on a machine of the kind that the workers have"
+                "计划在 {planned} 上制定，而本工作进程运行于 {own}，其行属于另一特征集：请用同类设备（--device），或在与各工作进程同类的机器上制定计划",
+                "the plan was made on {planned}, and this worker runs on {own}, whose rows are another feature set: take the same kind of device (--device), or make the plan on a machine of the kind that the workers have"
             );
         }
         same_set(&self.spec, &model.spec)?;
-        let canary = self.canary.as_ref().context("the plan is damaged: make it again (inkstone plan)")?;
+        let canary = self.canary.as_ref().context(message!(
+            "计划已损坏：请重新制定（inkstone plan）",
+            "the plan is damaged: make it again (inkstone plan)"
+        ))?;
         let documents = model.reader.part(canary.part)?;
         canary.check(&documents, model, self.mixed)
     }
@@ -210,8 +220,8 @@ impl Plan {
 fn same_set(planned: &SetSpec, found: &SetSpec) -> Result<()> {
     ensure!(
         planned.id() == found.id(),
-        "this machine would compute another feature set than the one that was planned ({}): bring the same files to all machines, or make the \
-         plan again (inkstone plan)",
+        "本机算出的特征集会与计划不同（{}）：请把相同的文件放到各台机器，或重新制定计划（inkstone plan）",
+        "this machine would compute another feature set than the one that was planned ({}): bring the same files to all machines, or make the plan again (inkstone plan)",
         differing(planned, found)
     );
     Ok(())
@@ -230,12 +240,12 @@ fn differing(planned: &SetSpec, found: &SetSpec) -> String {
         );
     }
     if planned.kind != found.kind {
-        names.push("the columns");
+        names.push("columns");
     }
     if planned.fitted_until != found.fitted_until {
         names.push("fitted_until");
     }
     names.sort_unstable();
     names.dedup();
-    format!("other: {}", names.join(", "))
+    format!("{}{}", Word("不同：", "other: "), names.join(", "))
 }

@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use chrono::{NaiveDate, NaiveDateTime};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use inkstone_base::bounds;
 use inkstone_base::data::{Key, Kind};
+use inkstone_base::{ensure, message};
 use inkstone_onnx::{Generator, OnnxParams, Opening, PromptTemplate, SearchParams};
 use inkstone_text::Truncation;
 
@@ -91,10 +92,19 @@ impl Rewrite {
     /// Fails where the settings make no sense, whatever the model.
     pub fn check(&self) -> Result<()> {
         bounds::check("rewrite", self)?;
-        ensure!(!self.model.as_os_str().is_empty(), "model is missing: name the folder of a model that writes");
-        ensure!(self.chat || self.system.is_empty(), "system is the first message of a chat: set chat = true");
+        ensure!(
+            !self.model.as_os_str().is_empty(),
+            "缺少 model：请写出会写作的模型的文件夹",
+            "model is missing: name the folder of a model that writes"
+        );
+        ensure!(
+            self.chat || self.system.is_empty(),
+            "system 是对话的第一条消息：请设置 chat = true",
+            "system is the first message of a chat: set chat = true"
+        );
         ensure!(
             self.min_new_tokens <= self.max_new_tokens,
+            "min_new_tokens = {} 大于 max_new_tokens = {}",
             "min_new_tokens = {} is more than max_new_tokens = {}",
             self.min_new_tokens,
             self.max_new_tokens
@@ -106,9 +116,7 @@ impl Rewrite {
     pub fn last_seen(&self, base: &Path) -> Result<NaiveDateTime> {
         let rewrite = || format!("rewrite {:?}", self.name);
         let seen = self.onnx().seen_until(base).with_context(rewrite)?;
-        seen.context(
-            "fitted_until is missing: name the last day of the text that the model was trained on, from which on its texts are known",
-        )
+        seen.context(message!("缺少 fitted_until：请写出模型训练文本的最后一天，其文本自那之后才算已知", "fitted_until is missing: name the last day of the text that the model was trained on, from which on its texts are known"))
         .with_context(rewrite)
     }
 
@@ -135,7 +143,7 @@ impl Rewrite {
     }
 
     pub(super) fn files_key(&self, base: &Path) -> Result<Key> {
-        Generator::files_key(&self.onnx(), base).with_context(|| format!("rewrite {:?}", self.name))
+        Generator::files_key(&self.onnx(), base).with_context(|| message!("改写 {:?}", "rewrite {:?}", self.name))
     }
 
     fn onnx(&self) -> OnnxParams {
@@ -150,7 +158,7 @@ impl Rewrite {
 
     fn template(&self) -> Result<Option<PromptTemplate>> {
         let given = Some(&self.prompt).filter(|prompt| !prompt.is_empty());
-        given.map(|prompt| PromptTemplate::parse(prompt).context("prompt")).transpose()
+        given.map(|prompt| PromptTemplate::parse(prompt).context(message!("提示词", "prompt"))).transpose()
     }
 
     /// The model, ready to write.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use inkstone_base::data::Key;
 use inkstone_base::disk;
+use inkstone_base::message;
 
 /// A text that a model wrote.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -66,7 +67,10 @@ impl WrittenTexts {
     pub(super) fn read(&self, sources: impl IntoIterator<Item = Key>) -> Result<BTreeMap<Key, String>> {
         let mut by_file: BTreeMap<u32, Vec<Key>> = BTreeMap::new();
         for source in sources {
-            let file = self.places.get(&source).context("a text that was written is no longer kept")?;
+            let file = self
+                .places
+                .get(&source)
+                .context(message!("写出的文本已不再保留", "a text that was written is no longer kept"))?;
             by_file.entry(*file).or_default().push(source);
         }
         let mut found = BTreeMap::new();

@@ -8,6 +8,7 @@ use crate::fitted::figures;
 use crate::lines::BLOCK;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
+use inkstone_base::message;
 use inkstone_models::component_names;
 
 /// Coverage of documents by a vocabulary: `documents`, `tokens`, `oov` (tokens that are not in it), `empty_documents` (without
@@ -37,7 +38,12 @@ pub(crate) fn coverage(
 pub(crate) fn component(name: Option<&str>, dim: usize) -> Result<Option<usize>> {
     let place = |name: &str| {
         let place = component_names(dim).iter().position(|known| known == name);
-        place.with_context(|| format!("the model has no component {name}; there are c1 to c{dim}"))
+        place.with_context(|| {
+            message!(
+                "模型没有分量 {name}；有 c1 到 c{dim}",
+                "the model has no component {name}; there are c1 to c{dim}"
+            )
+        })
     };
     name.map(place).transpose()
 }

@@ -1,10 +1,12 @@
 //! Rows of documents in memory, dense or sparse, and the cosines between them.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use rayon::prelude::*;
 
 use super::{Columns, Fitted, Rows};
 use inkstone_models::{Csr, Nearest, Neighbour, cosine, sparse_cosine};
+
+use inkstone_base::bail;
 
 /// The rows that a model gives documents.
 pub(crate) enum DocumentRows {
@@ -23,8 +25,8 @@ impl DocumentRows {
             Columns::Dense(names) => Ok(DocumentRows::Dense { dim: names.len(), values: Vec::new() }),
             Columns::Sparse { width, .. } => Ok(DocumentRows::Sparse(Csr::new(width))),
             Columns::Table { .. } => bail!(
-                "a {} model gives scores, and documents are compared by vectors or weights of terms; train tfidf, bm25 or lsa on the same \
-                 documents",
+                "{} 模型给出分数，而文档须按向量或词权重比较；请在相同文档上训练 tfidf、bm25 或 lsa",
+                "a {} model gives scores, and documents are compared by vectors or weights of terms; train tfidf, bm25 or lsa on the same documents",
                 model.header().kind
             ),
         }
@@ -36,7 +38,7 @@ impl DocumentRows {
             (DocumentRows::Sparse(all), Rows::Sparse(more)) => {
                 (0..more.rows()).for_each(|i| all.push_row(more.row(i).iter()));
             }
-            _ => bail!("rows of another kind than their columns"),
+            _ => bail!("行的种类与列不符", "rows of another kind than their columns"),
         }
         Ok(())
     }
@@ -75,7 +77,7 @@ impl DocumentRows {
                 };
                 Ok((0..queries.rows()).map(near).collect())
             }
-            _ => bail!("queries of another kind than the rows"),
+            _ => bail!("查询与各行种类不同", "queries of another kind than the rows"),
         }
     }
 

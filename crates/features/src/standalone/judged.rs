@@ -8,7 +8,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde::Serialize;
 use serde_json::json;
 
@@ -18,6 +18,7 @@ use crate::fitted::figures;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::{pearson, spearman};
+use inkstone_base::{ensure, message};
 use inkstone_models::{cosine, unit};
 
 /// Questions that are looked up between two checks for cancellation.
@@ -36,8 +37,10 @@ pub enum Judgements {
 /// Measures a model's word vectors by a file of judgements.
 pub fn evaluate_words(model: &dyn Fitted, path: &Path, kind: Judgements, ctx: &Ctx) -> Result<(Figures, Report)> {
     let words = VectorWords::new(model, ctx)?;
-    let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let text = std::str::from_utf8(&bytes).ok().with_context(|| format!("{} is not UTF-8", path.display()))?;
+    let bytes = std::fs::read(path).with_context(|| message!("无法读取 {}", "cannot read {}", path.display()))?;
+    let text = std::str::from_utf8(&bytes)
+        .ok()
+        .with_context(|| message!("{} 不是 UTF-8", "{} is not UTF-8", path.display()))?;
     let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim).filter(|line| !line.is_empty());
     let mut report = Report::new("eval");
     let figures = match kind {
@@ -68,7 +71,7 @@ fn similarity<'t>(
             made += u64::from(a.place.is_none() || b.place.is_none());
         }
     }
-    ensure!(report.rows_out > 0, "no line has two words and a number");
+    ensure!(report.rows_out > 0, "没有一行是两个词加一个数", "no line has two words and a number");
     Ok(figures(json!({
         "pairs": report.rows_out, "known_pairs": found.len(), "made_pairs": made,
         "spearman": spearman(&found, &judged), "pearson": pearson(&found, &judged),
@@ -128,7 +131,7 @@ fn analogies<'t>(
             questions.push(AnalogyQuestion { section, query, places, answer });
         }
     }
-    ensure!(report.rows_out > 0, "no line has the four words of a question");
+    ensure!(report.rows_out > 0, "没有一行有类比题所需的四个词", "no line has the four words of a question");
     for asked in questions.chunks(TOGETHER) {
         ctx.check()?;
         let queries: Vec<f32> = asked.iter().flat_map(|question| &question.query).copied().collect();

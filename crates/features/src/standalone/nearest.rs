@@ -1,7 +1,7 @@
 //! The words nearest to a word by a model of word vectors, and the documents of a file nearest to a text by any model of vectors or of
 //! weights of terms.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde::Serialize;
 
 use super::document_rows::DocumentRows;
@@ -11,6 +11,7 @@ use crate::lines::BLOCK;
 use crate::models::onnx::Reranker;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 use inkstone_models::{Neighbour, unit};
 
 /// The neighbours of a word or document.
@@ -104,7 +105,11 @@ pub fn nearest_documents(
         }
         Ok(())
     })?;
-    ensure!(!ids.is_empty(), "there are no documents to look among; is the input empty?");
+    ensure!(
+        !ids.is_empty(),
+        "没有可供查找的文档；输入是空的吗？",
+        "there are no documents to look among; is the input empty?"
+    );
     let (asked, queries, places): (Vec<String>, DocumentRows, Vec<Option<usize>>) = match sought {
         Sought::Text(text) => {
             let line = Line { number: 1, text: (*text).into(), ..Line::default() };
@@ -115,7 +120,12 @@ pub fn nearest_documents(
         Sought::Ids(wanted) => {
             let place = |id: &String| {
                 let place = ids.iter().position(|known| known == id);
-                place.with_context(|| format!("no document has the id {id}; ids are the field id, or numbers of lines"))
+                place.with_context(|| {
+                    message!(
+                        "没有编号为 {id} 的文档；编号取字段 id，或行号",
+                        "no document has the id {id}; ids are the field id, or numbers of lines"
+                    )
+                })
             };
             let places: Vec<usize> = wanted.iter().map(place).collect::<Result<_>>()?;
             (wanted.to_vec(), rows.part(&places), places.into_iter().map(Some).collect())

@@ -8,7 +8,7 @@ mod phrases;
 use std::cmp::Reverse;
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use chrono::NaiveDateTime;
 use memmap2::Mmap;
 use rayon::prelude::*;
@@ -19,6 +19,7 @@ use super::{Cutter, Line, Lines};
 use inkstone_base::data::{Report, TooLittle};
 use inkstone_base::disk::{self, Scratch};
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 use inkstone_models::{Training, WordLimits, WordVectors};
 
 pub use phrases::PhraseParams;
@@ -209,7 +210,11 @@ impl FirstPass {
             *number = here[*number as usize];
             self.counts[*number as usize] += 1;
         }
-        ensure!(self.counts.len() < LEFT_OUT as usize, "there are more than four thousand million different words");
+        ensure!(
+            self.counts.len() < LEFT_OUT as usize,
+            "不同的词超过四十亿个",
+            "there are more than four thousand million different words"
+        );
         self.scratch.write(bytemuck::cast_slice(&numbers))
     }
 
@@ -224,14 +229,10 @@ impl FirstPass {
             kept.truncate(rule.max_words);
         }
         if kept.len() < 2 {
-            return Err(TooLittle(format!(
-                "{} of {} words occur at least {} times in {} documents, and word vectors need two: lower --min-count, or give \
-                 more text",
-                kept.len(),
+            return Err(TooLittle(message!("{3} 篇文档的 {1} 个词中有 {0} 个出现至少 {2} 次，词向量需要两个：请降低 --min-count，或提供更多文本", "{} of {} words occur at least {} times in {} documents, and word vectors need two: lower --min-count, or give more text", kept.len(),
                 self.counts.len(),
                 rule.min_count,
-                self.documents
-            ))
+                self.documents))
             .into());
         }
         let mut places = vec![LEFT_OUT; self.counts.len()];

@@ -15,13 +15,14 @@ use std::fs::File;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use polars_core::prelude::{Column, IntoColumn, NamedFrom, Series};
 use polars_io::parquet::write::BatchedWriter;
 use polars_io::prelude::ParquetWriter;
 
 use super::{Columns, Rows};
 use inkstone_base::disk::{self, Formulas};
+use inkstone_base::{bail, ensure, message};
 use inkstone_models::{NpzWriter, npy_header};
 use inkstone_tables::frames;
 
@@ -45,7 +46,11 @@ pub(crate) fn write_rows<T>(
     match path.extension().and_then(|e| e.to_str()) {
         Some("npz") => {
             let Columns::Sparse { names, width } = columns else {
-                bail!("{}: .npz holds sparse rows, and these are not; write .npy, .parquet or .csv", path.display())
+                bail!(
+                    "{}：.npz 存稀疏的行，而这些不是；请写成 .npy、.parquet 或 .csv",
+                    "{}: .npz holds sparse rows, and these are not; write .npy, .parquet or .csv",
+                    path.display()
+                )
             };
             let mut sink = NpzWriter::create(path, *width)?;
             filled = Some(fill(&mut sink)?);
@@ -75,6 +80,7 @@ pub(crate) fn write_rows<T>(
         Some("jsonl") => {
             ensure!(
                 !matches!(columns, Columns::Sparse { .. }),
+                "{}：.jsonl 适合少量列，而这些行是稀疏的；请写成 .npz、.parquet 或 .csv",
                 "{}: .jsonl holds few columns, and these rows are sparse; write .npz, .parquet or .csv",
                 path.display()
             );
@@ -84,11 +90,12 @@ pub(crate) fn write_rows<T>(
             })?;
         }
         _ => bail!(
+            "{}：输出文件名决定格式；请写成 .npz、.npy、.parquet、.csv 或 .jsonl",
             "{}: the name of the output says its format; write .npz, .npy, .parquet, .csv or .jsonl",
             path.display()
         ),
     }
-    filled.context("a finished output was filled")
+    filled.context(message!("已完成的输出应已填入", "a finished output was filled"))
 }
 
 const OTHER_KIND: &str = "rows of another kind than their columns";
@@ -106,14 +113,18 @@ fn npy_width(path: &Path, columns: &Columns) -> Result<usize> {
         Columns::Sparse { width, .. } => {
             ensure!(
                 *width <= WIDEST,
-                "{}: with all its zeros a row would take {} KB; write .npz, .parquet or .csv, or train with \
-                 --max-features",
+                "{}：连同全部零，每行要占 {} KB；请写成 .npz、.parquet 或 .csv，或用 --max-features 训练",
+                "{}: with all its zeros a row would take {} KB; write .npz, .parquet or .csv, or train with --max-features",
                 path.display(),
                 width / 256
             );
             Ok(*width)
         }
-        Columns::Table { .. } => bail!("{}: .npy holds numbers without names; write .parquet or .csv", path.display()),
+        Columns::Table { .. } => bail!(
+            "{}：.npy 只存没有名称的数值；请写成 .parquet 或 .csv",
+            "{}: .npy holds numbers without names; write .parquet or .csv",
+            path.display()
+        ),
     }
 }
 
@@ -158,8 +169,8 @@ impl ParquetSink<'_, '_> {
             let out = BufWriter::new(self.out.get_ref().try_clone()?);
             self.writer = Some(ParquetWriter::new(out).set_parallel(false).batched(frame.schema())?);
         }
-        let writer = self.writer.as_mut().context("a writer was just begun")?;
-        writer.write_batch(&frame).context("cannot write Parquet")
+        let writer = self.writer.as_mut().context(message!("写入器应刚创建", "a writer was just begun"))?;
+        writer.write_batch(&frame).context(message!("无法写入 Parquet", "cannot write Parquet"))
     }
 
     fn finish(mut self) -> Result<()> {
@@ -171,7 +182,10 @@ impl ParquetSink<'_, '_> {
             };
             self.push(&[], &none)?;
         }
-        self.writer.context("a writer was just begun")?.finish().context("cannot end the Parquet file")?;
+        self.writer
+            .context(message!("写入器应刚创建", "a writer was just begun"))?
+            .finish()
+            .context(message!("无法完成 Parquet 文件", "cannot end the Parquet file"))?;
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use chrono::NaiveDateTime;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 use super::{Cutter, Lines};
 use crate::lines::BLOCK;
 use inkstone_base::data::Report;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_models::Csr;
 
@@ -48,6 +49,7 @@ pub(crate) fn read_returns(lines: &mut Lines, cutter: &Cutter, ctx: &Ctx) -> Res
             };
             ensure!(
                 value.is_finite(),
+                "第 {} 行：值 {value} 不是数字；没有收益时请省略该字段",
                 "line {}: the value {value} is no number; leave the field out where there is no return",
                 line.number
             );
@@ -80,8 +82,8 @@ pub(crate) fn read_returns(lines: &mut Lines, cutter: &Cutter, ctx: &Ctx) -> Res
     }
     ensure!(
         !read.labels.is_empty(),
-        "no document has a value: of {} lines none can be learned from; give JSON lines with \"value\", the return that goes with \
-         the text (--format jsonl)",
+        "没有文档有值：{} 行都无从学习；请给出带 \"value\"（文本对应的收益）的 JSON 行（--format jsonl）",
+        "no document has a value: of {} lines none can be learned from; give JSON lines with \"value\", the return that goes with the text (--format jsonl)",
         report.rows_in
     );
     report.fact("documents", read.labels.len());

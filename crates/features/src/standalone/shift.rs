@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 
 use inkstone_base::disk::{self, Formulas};
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 use inkstone_models::WordVectors;
 
 /// A word in one of the models.
@@ -27,10 +28,15 @@ pub struct Shift {
 
 /// Follows words (all, when none are named) through models in the order of their times, each aligned to the one before it.
 pub fn shifts(models: Vec<WordVectors>, words: &[String], ctx: &Ctx) -> Result<Vec<Shift>> {
-    ensure!(models.len() > 1, "a shift needs two models or more, each trained on a time of its own (--models)");
+    ensure!(
+        models.len() > 1,
+        "比较词义变迁须有两个以上模型，各在不同时期训练（--models）",
+        "a shift needs two models or more, each trained on a time of its own (--models)"
+    );
     let times: Vec<Option<NaiveDateTime>> = models.iter().map(|model| model.training().fitted_until).collect();
     ensure!(
         times.windows(2).all(|pair| pair[0].is_none() || pair[1].is_none() || pair[0] < pair[1]),
+        "各模型在时间上没有先后：{times:?}；请从早到晚写出",
         "the models do not follow each other in time: {times:?}; name them from the earliest to the latest"
     );
     let mut aligned: Vec<WordVectors> = Vec::with_capacity(models.len());
@@ -40,7 +46,9 @@ pub fn shifts(models: Vec<WordVectors>, words: &[String], ctx: &Ctx) -> Result<V
             None => model,
             Some(before) => {
                 let done = ctx.install(|| model.aligned(before));
-                done.with_context(|| format!("model {} cannot be aligned to model {i}", i + 1))?
+                done.with_context(|| {
+                    message!("模型 {} 无法与模型 {i} 对齐", "model {} cannot be aligned to model {i}", i + 1)
+                })?
             }
         };
         aligned.push(model);
@@ -50,7 +58,7 @@ pub fn shifts(models: Vec<WordVectors>, words: &[String], ctx: &Ctx) -> Result<V
     let mut out = Vec::new();
     for word in all {
         let vectors: Vec<Option<&[f32]>> = aligned.iter().map(|model| model.vector(&word)).collect();
-        ensure!(vectors.iter().any(Option::is_some), "no model knows the word {word:?}");
+        ensure!(vectors.iter().any(Option::is_some), "没有模型认识词 {word:?}", "no model knows the word {word:?}");
         let first = vectors.iter().flatten().next().copied();
         for (i, vector) in vectors.iter().enumerate() {
             let Some(vector) = vector else { continue };

@@ -1,6 +1,6 @@
 //! Cosines of pairs of texts by a model of vectors or of weights of terms. Benchmarks such as STS-B give each pair a score.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use serde_json::json;
 
 use super::document_rows::DocumentRows;
@@ -8,6 +8,7 @@ use super::{Figures, Fitted, Line, Lines};
 use crate::fitted::figures;
 use crate::lines::{BLOCK, fields, pair_of, score_of_pair};
 use inkstone_base::data::Report;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::{pearson, spearman};
 
@@ -32,10 +33,16 @@ pub fn similarity(model: &dyn Fitted, lines: &mut Lines, ctx: &Ctx) -> Result<(F
         cosines.extend((0..documents.len()).map(|pair| f64::from(rows.cosine(2 * pair, 2 * pair + 1))));
         Ok(())
     })?;
-    ensure!(!cosines.is_empty(), "there are no pairs; is the input empty?");
+    ensure!(!cosines.is_empty(), "没有文本对；输入是空的吗？", "there are no pairs; is the input empty?");
     let mut found = figures(json!({"pairs": cosines.len(), "cosines": cosines}));
     if !scores.is_empty() {
-        ensure!(scores.len() == cosines.len(), "{} of {} pairs have a score", scores.len(), cosines.len());
+        ensure!(
+            scores.len() == cosines.len(),
+            "{1} 个文本对中有 {0} 个有分数",
+            "{} of {} pairs have a score",
+            scores.len(),
+            cosines.len()
+        );
         found.insert("spearman".into(), json!(spearman(&cosines, &scores)));
         found.insert("pearson".into(), json!(pearson(&cosines, &scores)));
     }

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -16,6 +16,8 @@ use super::{Figures, Line, Lines};
 use crate::lines::BLOCK;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
+use inkstone_base::{ensure, message};
 use inkstone_models::{character_tokens, chinese_tokens, corpus_bleu, mean_rouge, rouge, sentence_bleu};
 use inkstone_text::{Segmenter, TokenizerParams};
 
@@ -114,20 +116,35 @@ pub fn evaluate_summaries(
 /// Each text with its reference, in the order of the texts.
 fn pairs<'t>(written: &'t [NamedText], references: &'t [NamedText], by_id: bool) -> Result<Vec<(&'t str, &'t str)>> {
     let (count, wanted) = (written.len(), references.len());
-    let way_out = "a text needs one reference: the same id in both files, or the same line where there are no ids";
-    ensure!(count == wanted, "{count} texts were written and there are {wanted} references; {way_out}");
+    let way_out = Word(
+        "每篇文本须有一篇参考：两个文件中编号相同，没有编号时行号相同",
+        "a text needs one reference: the same id in both files, or the same line where there are no ids",
+    );
+    ensure!(
+        count == wanted,
+        "写出了 {count} 篇文本，而参考有 {wanted} 篇；{way_out}",
+        "{count} texts were written and there are {wanted} references; {way_out}"
+    );
     let name = |text: &NamedText| text.id.clone().filter(|_| by_id).unwrap_or_else(|| format!("line {}", text.line));
     let mut by_name: FxHashMap<String, &str> = FxHashMap::default();
     for reference in references {
         let (name, shown) = (name(reference), reference.id.as_deref().unwrap_or_default());
-        ensure!(by_name.insert(name, &reference.text).is_none(), "two references have the id {shown:?}; {way_out}");
+        ensure!(
+            by_name.insert(name, &reference.text).is_none(),
+            "两篇参考的编号都是 {shown:?}；{way_out}",
+            "two references have the id {shown:?}; {way_out}"
+        );
     }
     // A reference that was found is taken away, so that none serves twice.
     let pair = |text: &'t NamedText| {
         let name = name(text);
         let reference = by_name.remove(&name);
-        let reference =
-            reference.with_context(|| format!("{name:?} has no reference, or was written twice; {way_out}"))?;
+        let reference = reference.with_context(|| {
+            message!(
+                "{name:?} 没有参考，或写了两次；{way_out}",
+                "{name:?} has no reference, or was written twice; {way_out}"
+            )
+        })?;
         Ok((text.text.as_str(), reference))
     };
     written.iter().map(pair).collect()

@@ -12,7 +12,7 @@ use std::io::Cursor;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use chrono::{Datelike, NaiveDateTime};
 use memmap2::Mmap;
 use serde::Serialize;
@@ -26,6 +26,7 @@ use crate::stage_result;
 use inkstone_base::data::{Report, TooLittle};
 use inkstone_base::disk::{self, Room, Scratch};
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 use inkstone_models::{Word2vecParams, WordVectors};
 
 /// Name in `inkstone train`.
@@ -90,6 +91,7 @@ pub fn train(
     let (windows, mut report) = divide(lines, period, folder, ctx)?;
     ensure!(
         windows.len() > 1,
+        "全部 {} 篇带时间的文档都在同一个 {period:?} 里：请选更短的 --by，或提供更多文本",
         "all {} documents with a time lie in one {period:?}: choose a shorter --by, or give more text",
         report.rows_out
     );
@@ -98,7 +100,7 @@ pub fn train(
     for (window, WindowLines { scratch, documents }) in windows {
         let output = folder.join(format!("{window}.model"));
         let trained = stage_result(ctx, &window, "docs", Some(documents), || {
-            let map = Arc::new(scratch.map()?.context("a window has a document")?);
+            let map = Arc::new(scratch.map()?.context(message!("窗口应有文档", "a window has a document"))?);
             let mut lines = lines_of(&map);
             let (vectors, report, checkpoint) =
                 word2vec::plain::learn(&mut lines, cutter, words, params, &output, ctx)?;
@@ -125,6 +127,7 @@ pub fn train(
     }
     ensure!(
         before.is_some(),
+        "没有一个窗口得到模型：{}",
         "no window gave a model: {}",
         vintages.iter().find_map(|vintage| vintage.reason.clone()).unwrap_or_default()
     );
@@ -181,6 +184,7 @@ pub(crate) fn divide(
     let mut report = lines.finish()?;
     ensure!(
         !windows.is_empty(),
+        "没有文档有时间：分期训练须用 \"text\" 之外带 \"time\" 的 JSON 行（--format jsonl）",
         "no document has a time: vintages are trained on JSON lines with \"time\" beside \"text\" (--format jsonl)"
     );
     report.drop_rows("no time", timeless);

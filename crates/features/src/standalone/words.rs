@@ -7,6 +7,8 @@ use rustc_hash::FxHashMap;
 
 use super::{Fitted, WordRows};
 use inkstone_base::job::Ctx;
+use inkstone_base::language::{Message, Word};
+use inkstone_base::message;
 use inkstone_models::Nearest;
 
 /// Known words that a message proposes for an unknown one.
@@ -32,11 +34,7 @@ pub(crate) struct VectorWords<'m> {
 impl<'m> VectorWords<'m> {
     pub(crate) fn new(model: &'m dyn Fitted, ctx: &Ctx) -> Result<VectorWords<'m>> {
         let WordRows { words, vectors, dim } = model.words().with_context(|| {
-            format!(
-                "a {} model has no word vectors; give one of word2vec, glove, fasttext, ppmi, lsa, cw, nnlm, lbl or rnnlm \
-                 (inkstone train word2vec), or vectors in a format of word2vec or fastText",
-                model.name()
-            )
+            message!("{} 模型没有词向量；请给出 word2vec、glove、fasttext、ppmi、lsa、cw、nnlm、lbl 或 rnnlm 的模型（inkstone train word2vec），或 word2vec、fastText 格式的向量", "a {} model has no word vectors; give one of word2vec, glove, fasttext, ppmi, lsa, cw, nnlm, lbl or rnnlm (inkstone train word2vec), or vectors in a format of word2vec or fastText", model.name())
         })?;
         let places = words.iter().map(AsRef::as_ref).zip(0..).collect();
         let nearest = ctx.install(|| Nearest::new(vectors, dim))?;
@@ -93,11 +91,15 @@ fn alike<'w>(word: &str, known: &'w [Box<str>]) -> Vec<&'w str> {
 }
 
 /// Proposes the known words that are written most alike.
-fn unknown(word: &str, known: &[Box<str>]) -> String {
+fn unknown(word: &str, known: &[Box<str>]) -> Message {
     let alike = alike(word, known);
     let way_out = match alike.is_empty() {
-        true => "train with a lower --min-df or --min-count, or on more text".to_owned(),
-        false => format!("did you mean {}?", alike.join(", ")),
+        true => Word(
+            "请以更低的 --min-df 或 --min-count 训练，或用更多文本",
+            "train with a lower --min-df or --min-count, or on more text",
+        )
+        .into(),
+        false => message!("是不是 {}？", "did you mean {}?", alike.join(", ")),
     };
-    format!("the model knows no word {word:?}; {way_out}")
+    message!("模型不认识词 {word:?}；{way_out}", "the model knows no word {word:?}; {way_out}")
 }

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use inkstone_base::{bail, ensure, message};
 use inkstone_base::{bounds, limits};
 use inkstone_market::Price;
 
@@ -47,9 +48,12 @@ impl Claim {
     pub fn parse(text: &str) -> Result<Claim> {
         let mut fields = Map::new();
         for piece in text.split(',').map(str::trim).filter(|piece| !piece.is_empty()) {
-            let (name, value) = piece
-                .split_once('=')
-                .with_context(|| format!("--claim: {piece:?} has no \"=\"; write figures as ic=0.05,sharpe=2.1"))?;
+            let (name, value) = piece.split_once('=').with_context(|| {
+                message!(
+                    "--claim：{piece:?} 没有 \"=\"；请写成 ic=0.05,sharpe=2.1",
+                    "--claim: {piece:?} has no \"=\"; write figures as ic=0.05,sharpe=2.1"
+                )
+            })?;
             let value = value.trim();
             let value = match value.parse::<i64>() {
                 Ok(whole) => Value::from(whole),
@@ -57,14 +61,18 @@ impl Claim {
             };
             fields.insert(name.trim().to_owned(), value);
         }
-        ensure!(!fields.is_empty(), "--claim has no figure; write figures as ic=0.05,sharpe=2.1");
+        ensure!(
+            !fields.is_empty(),
+            "--claim 没有数字；请写成 ic=0.05,sharpe=2.1",
+            "--claim has no figure; write figures as ic=0.05,sharpe=2.1"
+        );
         let claim: Claim = serde_json::from_value(Value::Object(fields)).context("--claim")?;
         claim.checked("--claim")
     }
 
     /// Reads claims from a JSON object.
     pub fn read(path: &Path) -> Result<Claim> {
-        let what = || format!("the claims {}", path.display());
+        let what = || message!("声明 {}", "the claims {}", path.display());
         let claim: Claim = serde_json::from_slice(&limits::settings_file(path)?).with_context(what)?;
         claim.checked(&path.display().to_string())
     }
@@ -76,7 +84,10 @@ impl Claim {
             }
         }
         if self.trials == Some(0) {
-            bail!("{origin}: trials is 0; the result itself counts, so write at least 1");
+            bail!(
+                "{origin}：trials 为 0；结果本身也算一次，请至少写 1",
+                "{origin}: trials is 0; the result itself counts, so write at least 1"
+            );
         }
         Ok(self)
     }
@@ -113,8 +124,9 @@ impl Claim {
             let text = String::from_utf8_lossy(&bytes);
             let last = text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
             let field = last.split_whitespace().nth(1).or(last.split_whitespace().next()).unwrap_or_default();
-            let number =
-                field.parse().with_context(|| format!("{}: {last:?} is not \"time value step\"", path.display()))?;
+            let number = field.parse().with_context(|| {
+                message!("{}：{last:?} 不是“时间 值 步”", "{}: {last:?} is not \"time value step\"", path.display())
+            })?;
             Ok(Some(number))
         };
         let excess = |name: &str| metric(&format!("1day.excess_return_with_cost.{name}"));

@@ -21,7 +21,7 @@ mod sample;
 mod table;
 mod timing;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use chrono::{NaiveDate, NaiveDateTime};
 use serde::Serialize;
 
@@ -35,6 +35,7 @@ use crate::backtest::{self, IcSummary, LongShort, Outcome, PortfolioFigures, sum
 use crate::factor::Factor;
 use crate::lint::Standing;
 use inkstone_base::data::Report;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::mean;
 use inkstone_market::{CLOSE, Market, Panel, Price};
@@ -202,13 +203,13 @@ fn on_market(table: &AuditedTable, column: usize, market: &Market) -> Result<Fac
     }
     ensure!(
         placed > 0,
-        "no value of column {name:?} meets the price table: the result has codes like {:?} and dates like {}, the prices have {:?} and {} \
-         to {}; give prices of the same names and days",
+        "列 {name:?} 没有值与行情表对得上：结果的代码如 {:?}、日期如 {}，行情的代码如 {:?}、日期从 {} 到 {}；请给出相同证券与日期的行情",
+        "no value of column {name:?} meets the price table: the result has codes like {:?} and dates like {}, the prices have {:?} and {} to {}; give prices of the same names and days",
         table.codes.distinct.first().map(|code| code.as_str()),
         table.dates.distinct.first().map_or(String::new(), ToString::to_string),
         market.codes().first().map(|code| code.as_str()),
         market.dates()[0],
-        market.dates()[market.dates().len() - 1],
+        market.dates()[market.dates().len() - 1]
     );
     Ok(factor)
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use chrono::{NaiveDate, NaiveDateTime};
 use polars_core::prelude::Column;
 use rustc_hash::FxHashMap;
@@ -12,6 +12,7 @@ use super::Claim;
 use super::pickle;
 use inkstone_base::code::Code;
 use inkstone_base::disk;
+use inkstone_base::{bail, ensure, message};
 use inkstone_market::table::{CODE_NAMES, DATE_NAMES, DailyTable, RepeatedValues, codes, dates, numbers, times};
 
 /// Names of a column that is the result's value.
@@ -93,7 +94,7 @@ impl AuditedTable {
                 AuditedTable::of(&open(path)?, stem, score)
             }
         };
-        read().with_context(|| format!("the result {}", path.display()))
+        read().with_context(|| message!("结果 {}", "the result {}", path.display()))
     }
 
     /// The rows of a table, with the audited column first.
@@ -108,7 +109,7 @@ impl AuditedTable {
         let date = table.require(&DATE_NAMES)?;
         let Some(code) = table.find(&CODE_NAMES)? else { return wide(table, &date, name, score) };
         let (dates, codes) = (dates(&date)?, codes(&code)?);
-        ensure!(!dates.rows.is_empty(), "it has no rows, so there is nothing to audit");
+        ensure!(!dates.rows.is_empty(), "它没有行，没有可审查的", "it has no rows, so there is nothing to audit");
         let taken = [date.name().as_str(), code.name().as_str()];
         let mut returns = Vec::new();
         let mut scores: Vec<(String, Vec<f64>)> = Vec::new();
@@ -167,12 +168,18 @@ impl AuditedTable {
         let place = |name: &str| self.scores.iter().position(|(column, _)| column.eq_ignore_ascii_case(name));
         let place = match score {
             Some(score) => Some(place(score).with_context(|| {
-                format!("--score: no column of numbers is named {score:?}; the columns are {columns:?}")
+                message!(
+                    "--score：没有名为 {score:?} 的数值列；现有列：{columns:?}",
+                    "--score: no column of numbers is named {score:?}; the columns are {columns:?}"
+                )
             })?),
             None => VALUE_NAMES.into_iter().chain([self.name.as_str()]).find_map(place),
         };
         if self.scores.is_empty() {
-            bail!("no column holds values; name it \"value\" or \"score\": the columns are {columns:?}");
+            bail!(
+                "没有一列是因子值；请命名为 \"value\" 或 \"score\"：现有列：{columns:?}",
+                "no column holds values; name it \"value\" or \"score\": the columns are {columns:?}"
+            );
         }
         self.is_named = place.is_some() || self.scores.len() == 1;
         self.scores.swap(0, place.unwrap_or(0));
@@ -222,7 +229,8 @@ fn recorder(folder: &Path, score: Option<&str>) -> Result<AuditedTable> {
         files.into_iter().find(|file| file.is_file())
     };
     let pred = table("pred").with_context(|| {
-        format!(
+        message!(
+            "{} 不含 Qlib recorder 文件夹应有的 pred.pkl、pred.parquet 或 pred.csv；请指定文件",
             "{} holds no pred.pkl, pred.parquet or pred.csv, as the folder of a Qlib recorder does; name a file",
             artifacts.display()
         )
@@ -251,11 +259,12 @@ fn wide(table: &DailyTable, date: &Column, name: &str, score: Option<&str>) -> R
     let names: Vec<&str> = columns.iter().copied().filter(named).collect();
     ensure!(
         names.len() * 2 > columns.len() && score.is_none(),
+        "没有名为 {} 的列，其他列也不是代码；现有列：{:?}",
         "no column is named {}, and the other columns are no codes; the columns are {:?}",
         CODE_NAMES.join(" or "),
         table.names()
     );
-    ensure!(!by_row.rows.is_empty(), "it has no rows, so there is nothing to audit");
+    ensure!(!by_row.rows.is_empty(), "它没有行，没有可审查的", "it has no rows, so there is nothing to audit");
     let (mut rows, mut code_rows, mut values) = (Vec::new(), Vec::new(), Vec::new());
     for (number, column) in names.iter().enumerate() {
         for (row, value) in numbers(&table.require(&[column])?)?.into_iter().enumerate().filter(|(_, v)| !v.is_nan()) {
@@ -289,7 +298,12 @@ fn splits(column: &Column) -> Result<Vec<SampleSplit>> {
     let split = |(row, text): (usize, Option<&str>)| match text.unwrap_or_default().trim().to_lowercase().as_str() {
         "train" | "training" | "valid" | "validation" | "in_sample" | "dev" => Ok(SampleSplit::Train),
         "test" | "testing" | "out_of_sample" | "oos" => Ok(SampleSplit::Test),
-        other => bail!("row {} of column {}: {other:?} is neither train, valid nor test", row + 1, column.name()),
+        other => bail!(
+            "列 {1} 第 {0} 行：{other:?} 不是 train、valid 或 test",
+            "row {} of column {}: {other:?} is neither train, valid nor test",
+            row + 1,
+            column.name()
+        ),
     };
     texts.str()?.iter().enumerate().map(split).collect()
 }
@@ -328,8 +342,13 @@ pub fn read_documents(path: &Path) -> Result<(Vec<DocumentTime>, u64)> {
         }
         Ok(documents)
     };
-    let documents = read().with_context(|| format!("the documents {}", path.display()))?;
-    ensure!(!documents.times.is_empty(), "the documents {}: none has a code and a time of publication", path.display());
+    let documents = read().with_context(|| message!("文档 {}", "the documents {}", path.display()))?;
+    ensure!(
+        !documents.times.is_empty(),
+        "文档 {}：没有一篇既有代码又有发布时间",
+        "the documents {}: none has a code and a time of publication",
+        path.display()
+    );
     Ok((documents.times, documents.without))
 }
 
@@ -352,8 +371,8 @@ impl Documents {
 fn json_documents(bytes: &[u8]) -> Result<Documents> {
     let mut documents = Documents::default();
     for (number, line) in bytes.split(|b| *b == b'\n').enumerate().filter(|(_, line)| !line.trim_ascii().is_empty()) {
-        let object: serde_json::Value =
-            serde_json::from_slice(line).with_context(|| format!("line {} is not a JSON object", number + 1))?;
+        let object: serde_json::Value = serde_json::from_slice(line)
+            .with_context(|| message!("第 {} 行不是 JSON 对象", "line {} is not a JSON object", number + 1))?;
         let codes = object.get("codes").or(object.get("code")).map_or(String::new(), |codes| match codes {
             serde_json::Value::String(text) => text.clone(),
             other => other.to_string(),

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use chrono::{NaiveDate, NaiveDateTime};
 use rayon::prelude::*;
 
 use crate::backtest::{ByHorizon, Params, Refusal, Weights, layers};
 use crate::factor::Factor;
+use inkstone_base::bail;
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::{ascending, mean, ranks_along, std};
 use inkstone_market::{Gate, Market, Panel, Tradability};
@@ -130,16 +131,14 @@ impl ValueCounts {
         }
         let (date, code, known, begins) = &self.examples[0];
         bail!(
-            "{} of {} values ({:.1} %) were not known before the return they are paired with began, more than the limit of \
-             {:.1} % ([backtest] max_refused): the value of {code} on {date} was known at {known}, its return begins at \
-             {begins} (delay = {}, price = {}). Values of a date are known by its close: trade later ([backtest] delay = 1), or \
-             look at the effect of the leak on purpose ([backtest] allow_lookahead = true)",
+            "{1} 个值中有 {0} 个（{2:.1} %）在所配收益开始之前尚不可知，超过上限 {3:.1} %（[backtest] max_refused）：{code} 在 {date} 的值于 {known} 才可知，其收益始于 {begins}（delay = {4}，price = {5}）。一日的值在收盘时可知：请晚一些交易（[backtest] delay = 1），或有意查看泄露的影响（[backtest] allow_lookahead = true）",
+            "{} of {} values ({:.1} %) were not known before the return they are paired with began, more than the limit of {:.1} % ([backtest] max_refused): the value of {code} on {date} was known at {known}, its return begins at {begins} (delay = {}, price = {}). Values of a date are known by its close: trade later ([backtest] delay = 1), or look at the effect of the leak on purpose ([backtest] allow_lookahead = true)",
             self.late,
             self.values,
             100.0 * self.late as f64 / self.values as f64,
             100.0 * params.max_refused,
             params.delay_days(),
-            params.traded_price().name(),
+            params.traded_price().name()
         );
     }
 

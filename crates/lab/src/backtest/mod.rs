@@ -35,7 +35,7 @@ mod tear_sheet;
 #[cfg(test)]
 mod tests;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
 pub use beside::beside;
 pub use by_horizon::ByHorizon;
@@ -61,6 +61,7 @@ use crate::backtest::layers::{layers, stability};
 use crate::factor::Factor;
 use inkstone_base::data::{Report, TooLittle};
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, message};
 use inkstone_market::Market;
 
 /// True if a factor has several values on some date, and on no date two that differ.
@@ -93,12 +94,17 @@ pub fn run(factor: &Factor, market: &Market, params: &Params, ctx: &Ctx) -> Resu
     tally.dropped.iter().for_each(|(reason, n)| report.drop_rows(reason, *n));
     report.rows_out = report.rows_in - report.dropped_rows();
     if report.rows_in == 0 {
-        bail!(TooLittle(format!("factor {:?} has no values, so there is nothing to test", factor.name)));
+        bail!(TooLittle(message!(
+            "因子 {:?} 没有值，没有可检验的",
+            "factor {:?} has no values, so there is nothing to test",
+            factor.name
+        )));
     }
     let lost = report.check_loss(params.max_loss, "[backtest] max_loss, --max-loss");
-    lost.map_err(|error| TooLittle(format!("{error:#}")))?;
+    lost.map_err(|error| TooLittle(message!("{error:#}", "{error:#}")))?;
     if is_constant(factor) {
-        bail!(TooLittle(format!(
+        bail!(TooLittle(message!(
+            "因子 {:?} 在每个日期上所有个股的值都相同，不能排序：没有可检验的",
             "factor {:?} has the same value for all names of each date, so it orders nothing: there is nothing to test",
             factor.name
         )));
@@ -111,9 +117,9 @@ pub fn run(factor: &Factor, market: &Market, params: &Params, ctx: &Ctx) -> Resu
     for (horizon, (returns, stale)) in &tally.ends {
         let share = *stale as f64 / (*returns).max(1) as f64;
         if share > params.max_loss {
-            bail!(TooLittle(format!(
-                "{:.1} % of the returns over {horizon} days end on a day without a price (limit {:.1} %, [backtest] max_loss, --max-loss): \
-                 the price table has holes there. Take {horizon} out of [backtest] horizons, or add the prices",
+            bail!(TooLittle(message!(
+                "{:.1} % 的 {horizon} 日收益止于没有价格的日子（上限 {:.1} %，[backtest] max_loss、--max-loss）：行情表那里有缺口。请从 [backtest] horizons 去掉 {horizon}，或补上价格",
+                "{:.1} % of the returns over {horizon} days end on a day without a price (limit {:.1} %, [backtest] max_loss, --max-loss): the price table has holes there. Take {horizon} out of [backtest] horizons, or add the prices",
                 100.0 * share,
                 100.0 * params.max_loss
             )));

@@ -14,6 +14,7 @@ use rayon::prelude::*;
 use crate::backtest::{DateNames, Dates, Params};
 use crate::factor::{Factor, TracedDay};
 use inkstone_base::job::Ctx;
+use inkstone_base::message;
 use inkstone_base::stats::mean;
 use inkstone_market::{Market, dates_column, dates_of};
 use inkstone_tables::corpus::{texts_of, times_column, times_of};
@@ -137,7 +138,9 @@ impl NamesTable {
         let frame = rows.read(Some(&["date"]), None)?;
         let (mut dates, mut starts): (Vec<NaiveDate>, Vec<usize>) = (Vec::new(), Vec::new());
         for (row, date) in dates_of(&frame, "date")?.into_iter().enumerate() {
-            let date = date.with_context(|| format!("row {} of the table of names has no date", row + 1))?;
+            let date = date.with_context(|| {
+                message!("个股表第 {} 行没有日期", "row {} of the table of names has no date", row + 1)
+            })?;
             if dates.last() != Some(&date) {
                 dates.push(date);
                 starts.push(row);

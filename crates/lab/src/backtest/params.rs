@@ -1,11 +1,12 @@
 //! Parameters of a backtest.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use chrono::{NaiveDateTime, NaiveTime};
 use serde::{Deserialize, Serialize};
 
 use super::outcome::Alignment;
 use super::preset::{Preset, PresetRules};
+use inkstone_base::bail;
 use inkstone_base::bounds;
 use inkstone_base::code::Code;
 use inkstone_market::{AUCTION, CLOSE, LimitRule, Market, OPEN, Price};
@@ -126,18 +127,22 @@ impl Params {
     pub fn validate(&self) -> Result<()> {
         bounds::check("backtest", self)?;
         if self.horizons.is_empty() {
-            bail!("[backtest] horizons is empty; give at least one, in trading days");
+            bail!(
+                "[backtest] horizons 为空；请至少写一个，单位为交易日",
+                "[backtest] horizons is empty; give at least one, in trading days"
+            );
         }
         if self.top > 0 && self.drop == 0 {
             bail!(
+                "[backtest] drop 为 0，则前 {} 名（top）的组合永不卖出；请至少写 1",
                 "[backtest] drop is 0, so the portfolio of the {} best names (top) would never sell one; give at least 1",
                 self.top
             );
         }
         if self.preset != Preset::Default && (self.within_industry || self.weights == Weights::Cap) {
             bail!(
-                "[backtest] within_industry and weights = \"cap\" are no rules of the packages that presets reproduce; use \
-                 preset = \"default\""
+                "[backtest] within_industry 与 weights = \"cap\" 不是预设所复现软件包的规则；请用 preset = \"default\"",
+                "[backtest] within_industry and weights = \"cap\" are no rules of the packages that presets reproduce; use preset = \"default\""
             );
         }
         Ok(())
@@ -147,11 +152,13 @@ impl Params {
     pub(super) fn check(&self, market: &Market) -> Result<Option<usize>> {
         if self.weights == Weights::Cap && !market.has_market_cap() {
             bail!(
+                "[backtest] weights 为 \"cap\"，但行情表没有 \"market_cap\" 列；请添加，或用 \"equal\"",
                 "[backtest] weights is \"cap\", but the price table has no column \"market_cap\"; add it, or use \"equal\""
             );
         }
         if self.within_industry && market.industries().is_empty() {
             bail!(
+                "[backtest] within_industry 需要行业，但没有证券表给出行业；请添加，或设为 false",
                 "[backtest] within_industry needs industries, but no table of securities gives any; add one, or set it to false"
             );
         }
@@ -161,8 +168,8 @@ impl Params {
         let code = Code::parse(&self.benchmark).unwrap_or_else(|| Code::canonical(&self.benchmark));
         let Some(i) = market.index_of(code.as_str()) else {
             bail!(
-                "[backtest] benchmark is {:?}, but the price table has no prices of it; add them, or use \"{UNIVERSE}\" (all \
-                 names that traded, equally weighted) or \"{NO_BENCHMARK}\"",
+                "[backtest] benchmark 为 {:?}，但行情表没有它的价格；请添加，或用 \"{UNIVERSE}\"（全部可交易个股等权）或 \"{NO_BENCHMARK}\"",
+                "[backtest] benchmark is {:?}, but the price table has no prices of it; add them, or use \"{UNIVERSE}\" (all names that traded, equally weighted) or \"{NO_BENCHMARK}\"",
                 self.benchmark
             );
         };

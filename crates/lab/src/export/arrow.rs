@@ -7,7 +7,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use polars_arrow::datatypes::Metadata;
@@ -17,6 +17,8 @@ use polars_io::prelude::{IpcWriter, KeyValueMetadata, SerWriter};
 use serde_json::{Value, json};
 
 use inkstone_tables::frames;
+
+use inkstone_base::bail;
 
 /// Text as all readers know it; the newest level keeps it as views.
 const TEXT: CompatLevel = CompatLevel::oldest();
@@ -58,7 +60,9 @@ fn pandas(table: &DataFrame, index: usize) -> Result<Option<Metadata>> {
             DataType::Float64 => ("float64", "float64"),
             DataType::String => ("unicode", "object"),
             DataType::Datetime(..) => ("datetime", "datetime64[us]"),
-            other => bail!("pandas is not told how to read a column of {other}"),
+            other => {
+                bail!("无法告诉 pandas 如何读取 {other} 类型的列", "pandas is not told how to read a column of {other}")
+            }
         };
         let name = column.name().as_str();
         Ok(json!({"name": name, "field_name": name, "pandas_type": kind, "numpy_type": numpy, "metadata": null}))

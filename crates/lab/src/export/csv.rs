@@ -6,10 +6,11 @@
 use std::borrow::Cow;
 use std::io::Write;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use chrono::{DateTime, NaiveDate};
 use polars_core::prelude::{AnyValue, DataFrame, TimeUnit};
 
+use inkstone_base::bail;
 use inkstone_base::disk::Formulas;
 
 pub(super) fn write(out: &mut impl Write, table: &DataFrame, bom: bool, formulas: Formulas) -> Result<()> {
@@ -45,13 +46,15 @@ fn write_value(out: &mut impl Write, value: AnyValue<'_>, formulas: Formulas) ->
         AnyValue::Boolean(flag) => write!(out, "{flag}")?,
         AnyValue::Date(days) => match NaiveDate::from_epoch_days(days) {
             Some(date) => write!(out, "{date}")?,
-            None => bail!("day {days} after 1970-01-01 is no date"),
+            None => bail!("1970-01-01 之后第 {days} 天不是日期", "day {days} after 1970-01-01 is no date"),
         },
         AnyValue::Datetime(micros, TimeUnit::Microseconds, None) => match DateTime::from_timestamp_micros(micros) {
             Some(time) => write!(out, "{}", time.date_naive())?,
-            None => bail!("{micros} microseconds after 1970-01-01 are no time"),
+            None => {
+                bail!("1970-01-01 之后 {micros} 微秒不是时间", "{micros} microseconds after 1970-01-01 are no time")
+            }
         },
-        other => bail!("a column of the type {} cannot be written as CSV", other.dtype()),
+        other => bail!("{} 类型的列不能写成 CSV", "a column of the type {} cannot be written as CSV", other.dtype()),
     }
     Ok(())
 }

@@ -14,13 +14,14 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use polars_core::prelude::DataFrame;
 use walkdir::WalkDir;
 
 use super::{FileEntry, Format, Manifest, arrow, csv};
 use inkstone_base::disk::{self, Damage, Formulas, MARKER, Room};
 use inkstone_base::lock::{self, Attempt, Lock};
+use inkstone_base::{bail, message};
 
 const MANIFEST: &str = "manifest.json";
 
@@ -41,11 +42,16 @@ pub(super) struct Folder {
 impl Folder {
     /// Starts an export to `out`: an absent or empty folder, or a folder of exports. Fails while another process exports to it.
     pub(super) fn begin(out: &Path, bom: bool, formulas: Formulas) -> Result<Folder> {
-        let out = std::path::absolute(out).with_context(|| format!("{} is no folder", out.display()))?;
+        let out =
+            std::path::absolute(out).with_context(|| message!("{} 不是文件夹", "{} is no folder", out.display()))?;
         // A link stays a link: what it points to is replaced.
         let out = out.canonicalize().unwrap_or(out);
         let (Some(parent), Some(name)) = (out.parent(), out.file_name()) else {
-            bail!("{} cannot be replaced by an export; choose a folder below it", out.display());
+            bail!(
+                "{} 不能由导出替换；请选它下面的文件夹",
+                "{} cannot be replaced by an export; choose a folder below it",
+                out.display()
+            );
         };
         let [previous, partial, lock] = ["previous", "partial", "lock"].map(|suffix| beside(parent, name, suffix));
         disk::make_dir(parent)?;
@@ -86,7 +92,7 @@ impl Folder {
     ) -> Result<()> {
         let full = self.partial.join(path);
         disk::make_dir(full.parent().unwrap_or(&self.partial))?;
-        let cannot = || format!("cannot write {}", full.display());
+        let cannot = || message!("无法写入 {}", "cannot write {}", full.display());
         let mut out = BufWriter::new(File::create_new(&full).with_context(cannot)?);
         write(&mut out).with_context(cannot)?;
         out.flush().with_context(cannot)?;
@@ -136,8 +142,8 @@ impl Folder {
                 || folders.clone().any(|f| new.contains(f))
             {
                 bail!(
-                    "{} holds {theirs:?}, which no export wrote and which this one would replace; nothing was changed: move that \
-                     file away, or choose another folder",
+                    "{} 中的 {theirs:?} 不是导出写的，而本次导出会替换它；什么也没有改动：请移走该文件，或另选文件夹",
+                    "{} holds {theirs:?}, which no export wrote and which this one would replace; nothing was changed: move that file away, or choose another folder",
                     self.out.display()
                 );
             }
@@ -147,7 +153,7 @@ impl Folder {
 
     fn note(&mut self, path: String, rows: u64) -> Result<()> {
         let full = self.partial.join(&path);
-        let cannot = || format!("cannot read back {}", full.display());
+        let cannot = || message!("无法读回 {}", "cannot read back {}", full.display());
         let mut hasher = blake3::Hasher::new();
         hasher.update_reader(File::open(&full).with_context(cannot)?).with_context(cannot)?;
         let blake3 = hasher.finalize().to_hex().to_string();
@@ -177,6 +183,7 @@ impl Turn {
         match lock::take(path, "export")? {
             Attempt::Ours(lock) => Ok(Turn { path: path.to_owned(), _lock: lock }),
             Attempt::Theirs(holder) => bail!(
+                "另一次导出正在写入 {}（{}）；请等它结束，或另选文件夹",
                 "another export is being written to {} ({}); wait until it has ended, or choose another folder",
                 out.display(),
                 holder.in_words()
@@ -232,9 +239,14 @@ fn written_files(folder: &Path) -> Result<BTreeSet<String>> {
         }
         // Without it nobody can tell which files are the export's.
         Err(error) if error.is::<Damage>() => {
-            bail!("{error:#}; nothing was written: remove the folder {}, or choose another", folder.display())
+            bail!(
+                "{error:#}；什么也没有写：请删除文件夹 {}，或另选一个",
+                "{error:#}; nothing was written: remove the folder {}, or choose another",
+                folder.display()
+            )
         }
         Err(_) => bail!(
+            "{} 不是本版本的导出写的；什么也没有改动：请另选文件夹，或移走该文件",
             "{} was not written by an export of this version; nothing was changed: choose another folder, or move that file away",
             manifest.display()
         ),
@@ -245,7 +257,7 @@ fn written_files(folder: &Path) -> Result<BTreeSet<String>> {
 fn files_of_others(folder: &Path, known: &BTreeSet<String>) -> Result<Vec<String>> {
     let mut files = Vec::new();
     for entry in WalkDir::new(folder).sort_by_file_name().into_iter().filter(|_| folder.exists()) {
-        let entry = entry.with_context(|| format!("cannot list {}", folder.display()))?;
+        let entry = entry.with_context(|| message!("无法列出 {}", "cannot list {}", folder.display()))?;
         let path = path_in_export(entry.path().strip_prefix(folder).unwrap_or(entry.path()));
         if !entry.file_type().is_dir() && !known.contains(&path) {
             files.push(path);
@@ -258,7 +270,7 @@ fn files_of_others(folder: &Path, known: &BTreeSet<String>) -> Result<Vec<String
 /// nothing of the export as they are.
 fn carry(from: &Path, to: &Path, below: &Path, known: &BTreeSet<String>) -> Result<()> {
     let folder = from.join(below);
-    let cannot = || format!("cannot list {}", folder.display());
+    let cannot = || message!("无法列出 {}", "cannot list {}", folder.display());
     for entry in std::fs::read_dir(&folder).with_context(cannot)? {
         let entry = entry.with_context(cannot)?;
         let path = below.join(entry.file_name());
@@ -275,6 +287,7 @@ fn carry(from: &Path, to: &Path, below: &Path, known: &BTreeSet<String>) -> Resu
         }
         if target.symlink_metadata().is_ok() {
             bail!(
+                "{} 与 {} 同时存在：请移走其一后重新导出",
                 "{} and {} are both there: move one of them away, and export again",
                 from.join(&path).display(),
                 target.display()
@@ -292,7 +305,8 @@ fn path_in_export(path: &Path) -> String {
 }
 
 fn rename(from: &Path, to: &Path) -> Result<()> {
-    std::fs::rename(from, to).with_context(|| format!("cannot rename {} to {}", from.display(), to.display()))
+    std::fs::rename(from, to)
+        .with_context(|| message!("无法把 {} 改名为 {}", "cannot rename {} to {}", from.display(), to.display()))
 }
 
 /// Removes a folder without files of others. Until the last step its marker says so, or the rest of an interrupted removal would be taken
@@ -311,7 +325,7 @@ fn discard(folder: &Path) -> Result<()> {
         std::fs::remove_file(folder.join(MARKER))?;
         std::fs::remove_dir(folder)
     };
-    remove().with_context(|| format!("cannot remove {}", folder.display()))
+    remove().with_context(|| message!("无法删除 {}", "cannot remove {}", folder.display()))
 }
 
 /// Waits until all below a folder is on disk. Qlib's layout has thousands of small files; where the system can force a
@@ -319,13 +333,13 @@ fn discard(folder: &Path) -> Result<()> {
 fn sync_all(folder: &Path) -> Result<()> {
     #[cfg(target_os = "linux")]
     {
-        let opened = File::open(folder).with_context(|| format!("cannot open {}", folder.display()))?;
-        rustix::fs::syncfs(&opened).with_context(|| format!("cannot write {}", folder.display()))
+        let opened = File::open(folder).with_context(|| message!("无法打开 {}", "cannot open {}", folder.display()))?;
+        rustix::fs::syncfs(&opened).with_context(|| message!("无法写入 {}", "cannot write {}", folder.display()))
     }
     #[cfg(not(target_os = "linux"))]
     {
         for entry in walkdir::WalkDir::new(folder) {
-            sync(entry.with_context(|| format!("cannot list {}", folder.display()))?.path())?;
+            sync(entry.with_context(|| message!("无法列出 {}", "cannot list {}", folder.display()))?.path())?;
         }
         Ok(())
     }
@@ -334,12 +348,16 @@ fn sync_all(folder: &Path) -> Result<()> {
 /// Waits until a file or folder is on disk. Some file systems refuse to open folders for that.
 fn sync(path: &Path) -> Result<()> {
     match File::open(path) {
-        Ok(file) if path.is_file() => file.sync_all().with_context(|| format!("cannot write {}", path.display())),
+        Ok(file) if path.is_file() => {
+            file.sync_all().with_context(|| message!("无法写入 {}", "cannot write {}", path.display()))
+        }
         Ok(folder) => {
             let _ = folder.sync_all();
             Ok(())
         }
-        Err(error) if path.is_file() => Err(error).with_context(|| format!("cannot open {}", path.display())),
+        Err(error) if path.is_file() => {
+            Err(error).with_context(|| message!("无法打开 {}", "cannot open {}", path.display()))
+        }
         Err(_) => Ok(()),
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use chrono::{NaiveDate, NaiveDateTime};
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +11,7 @@ use super::Params;
 use crate::backtest::Outcome;
 use inkstone_base::data::Key;
 use inkstone_base::disk;
+use inkstone_base::{bail, message};
 
 /// Origin of the factors, as the caller knows it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -97,11 +98,21 @@ pub struct Manifest {
 impl Manifest {
     pub fn read(path: &Path) -> Result<Manifest> {
         // A manifest without a seal tells of a run as well as any.
-        let manifest: Manifest = disk::read_unsealed_json(path)
-            .with_context(|| format!("{} is no manifest of an export (manifest.json in its folder)", path.display()))?;
+        let manifest: Manifest = disk::read_unsealed_json(path).with_context(|| {
+            message!(
+                "{} 不是导出的清单（其文件夹中的 manifest.json）",
+                "{} is no manifest of an export (manifest.json in its folder)",
+                path.display()
+            )
+        })?;
         let within = |file: &FileEntry| Path::new(&file.path).components().all(|c| matches!(c, Component::Normal(_)));
         if let Some(file) = manifest.files.iter().find(|file| !within(file)) {
-            bail!("{} names {:?}, which is outside of its folder: no export wrote it", path.display(), file.path);
+            bail!(
+                "{} 提到其文件夹之外的 {:?}：它不是导出写的",
+                "{} names {:?}, which is outside of its folder: no export wrote it",
+                path.display(),
+                file.path
+            );
         }
         Ok(manifest)
     }

@@ -35,7 +35,7 @@ mod tests;
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 use crate::backtest::Outcome;
@@ -43,6 +43,7 @@ use folder::Folder;
 use inkstone_base::data::Report;
 use inkstone_base::disk::{self, Formulas};
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, ensure};
 use inkstone_market::Panel;
 use manifest::BacktestNote;
 use shapes::ExportGrid;
@@ -141,6 +142,7 @@ pub fn run(
     check_names(outcomes.iter().map(|o| o.factor.as_str()))?;
     ensure!(
         !params.formats.is_empty() || params.shapes.iter().all(|&s| s == Shape::QlibBin),
+        "[export] formats 为空，[export] shapes 的表无法写出：请写 parquet、arrow 或 csv",
         "[export] formats is empty, so the tables of [export] shapes cannot be written: name parquet, arrow or csv"
     );
     let mut folder = Folder::begin(out, params.bom, params.csv_formulas)?;
@@ -231,14 +233,19 @@ fn check_names<'a>(names: impl Iterator<Item = &'a str>) -> Result<()> {
     for name in names {
         if let Some(why) = disk::no_file_name(name) {
             bail!(
+                "因子不能以名称 {name:?} 导出：它要用作文件名，而{why}；请在 [[factor]] 中改名",
                 "a factor cannot be exported under the name {name:?}: it would be a file name, and {why}; rename it in [[factor]]"
             );
         }
         if ["date", "code", "asset", "datetime", "instrument"].contains(&name.to_lowercase().as_str()) {
-            bail!("a factor cannot be exported under the name {name:?}: tables use it for another column");
+            bail!(
+                "因子不能以名称 {name:?} 导出：各表以此作另一列的名称",
+                "a factor cannot be exported under the name {name:?}: tables use it for another column"
+            );
         }
         ensure!(
             seen.insert(name.to_lowercase()),
+            "两个因子都要以名称 {name:?} 导出（不分大小写）；请在 [[factor]] 中给一个改名",
             "two factors would be exported under the name {name:?} (case does not count); rename one in [[factor]]"
         );
     }

@@ -7,11 +7,12 @@
 
 use std::io::Write;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
 use super::CodeStyle;
 use super::folder::Folder;
 use super::shapes::ExportGrid;
+use inkstone_base::bail;
 use inkstone_base::job::Ctx;
 
 pub(super) fn write(folder: &mut Folder, grid: &ExportGrid<'_>, ctx: &Ctx) -> Result<()> {
@@ -60,8 +61,8 @@ fn fields(names: &[&str]) -> Result<Vec<String>> {
     for (i, field) in fields.iter().enumerate() {
         if let Some(j) = fields[..i].iter().position(|other| other == field) {
             bail!(
-                "Qlib knows the factors {:?} and {:?} both as ${field}; rename one in [[factor]], or leave qlib_bin out of \
-                 [export] shapes",
+                "Qlib 把因子 {:?} 和 {:?} 都视为 ${field}；请在 [[factor]] 中给一个改名，或从 [export] shapes 去掉 qlib_bin",
+                "Qlib knows the factors {:?} and {:?} both as ${field}; rename one in [[factor]], or leave qlib_bin out of [export] shapes",
                 names[j],
                 names[i]
             );

@@ -6,7 +6,7 @@
 //! of the date after the value (from the close, where the table has no opens), and only values that were known before take part: so no
 //! weight rests on a return that was not over, and no date has a value before 20 dates could be learned from.
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use rayon::prelude::*;
 
 use super::evaluate::seconds;
@@ -16,7 +16,9 @@ use super::plan::whole;
 use super::process::standardise;
 use super::rules::Standardise;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::stats::{mean, spearman, std};
+use inkstone_base::{bail, ensure, message};
 use inkstone_market::{AUCTION, CLOSE, Market, OPEN, Price};
 
 /// Dates that weights are learned from at the least.
@@ -61,13 +63,19 @@ impl Combination {
                     let names = Weighing::NAMES.map(|(name, _)| name).join(", ");
                     let (_, weighing) = found.with_context(|| {
                         let (word, at) = (words.join("+"), option.at);
-                        format!("by = {word} at character {at} is no way to weigh; there are: {names}")
+                        message!(
+                            "第 {at} 字的 by = {word} 不是加权方式；可用：{names}",
+                            "by = {word} at character {at} is no way to weigh; there are: {names}"
+                        )
                     })?;
                     rule.weighing = *weighing;
                 }
-                ("days", OptionValue::Number(days)) => rule.days = whole(*days, "its days")?,
-                ("horizon", OptionValue::Number(days)) => rule.horizon = whole(*days, "its horizon")?,
+                ("days", OptionValue::Number(days)) => rule.days = whole(*days, Word("它的 days", "its days"))?,
+                ("horizon", OptionValue::Number(days)) => {
+                    rule.horizon = whole(*days, Word("它的 horizon", "its horizon"))?
+                }
                 (name, _) => bail!(
+                    "第 {} 字的 {name:?} 不是选项，或不能取这样的值；可用：by、days、horizon",
                     "{name:?} at character {} is no option, or not of such a value; there are: by, days, horizon",
                     option.at
                 ),
@@ -75,10 +83,15 @@ impl Combination {
         }
         ensure!(
             rule.days >= FEWEST_DATES,
+            "days = {} 太少，学不了；请写 {FEWEST_DATES} 或更多",
             "days = {} is too few to learn from; give {FEWEST_DATES} or more",
             rule.days
         );
-        ensure!(rule.horizon > 0, "horizon = 0 is no return; give 1 or more trading days");
+        ensure!(
+            rule.horizon > 0,
+            "horizon = 0 没有收益；请写 1 个以上交易日",
+            "horizon = 0 is no return; give 1 or more trading days"
+        );
         Ok(rule)
     }
 }

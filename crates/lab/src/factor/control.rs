@@ -3,10 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 use super::expression::Expression;
+
+use inkstone_base::bail;
 
 /// A control that is regressed out, per date.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,7 +29,10 @@ impl FromStr for Control {
         match text.trim() {
             "industry" => Ok(Control::Industry),
             "size" => Ok(Control::Size),
-            "" => bail!("a control is \"industry\", \"size\" or an expression such as \"factor.heat\""),
+            "" => bail!(
+                "中性化变量为 \"industry\"、\"size\" 或表达式，如 \"factor.heat\"",
+                "a control is \"industry\", \"size\" or an expression such as \"factor.heat\""
+            ),
             other => Ok(Control::Expression(other.parse()?)),
         }
     }

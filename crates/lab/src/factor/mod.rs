@@ -30,7 +30,7 @@ mod trace;
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 use rayon::prelude::*;
 
@@ -50,6 +50,7 @@ use evaluate::{World, day_is_over, evaluate, seconds};
 use grid::DayGrid;
 use inkstone_base::data::{Report, TooLittle};
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, ensure, message};
 use inkstone_market::{CLOSE, Cutoff, Market};
 use plan::DayNode;
 
@@ -95,15 +96,15 @@ pub struct Inputs<'a> {
 fn check_controls(params: &Params, market: &Market) -> Result<()> {
     let name = &params.name;
     if params.neutralise.contains(&Control::Industry) && market.industries().is_empty() {
-        bail!(TooLittle(format!(
-            "factor {name:?}: neutralise needs industries, but no table of securities gives any; add the column industry to one, \
-             or take industry out of neutralise"
+        bail!(TooLittle(message!(
+            "因子 {name:?}：neutralise 需要行业，但没有证券表给出行业；请添加 industry 列，或从 neutralise 去掉 industry",
+            "factor {name:?}: neutralise needs industries, but no table of securities gives any; add the column industry to one, or take industry out of neutralise"
         )));
     }
     if params.neutralise.contains(&Control::Size) && !market.has_market_cap() {
-        bail!(TooLittle(format!(
-            "factor {name:?}: neutralise needs sizes, but the price table gives no market_cap; add it, or take size out of \
-             neutralise"
+        bail!(TooLittle(message!(
+            "因子 {name:?}：neutralise 需要市值，但行情表没有 market_cap；请添加，或从 neutralise 去掉 size",
+            "factor {name:?}: neutralise needs sizes, but the price table gives no market_cap; add it, or take size out of neutralise"
         )));
     }
     Ok(())
@@ -115,6 +116,7 @@ pub fn build(plan: &Plan, inputs: &Inputs<'_>, params: &Params, ctx: &Ctx) -> Re
     check_controls(params, market)?;
     ensure!(
         inputs.factors.len() == plan.factors.len(),
+        "因子 {:?} 由 {} 个因子组成，却给了 {} 个",
         "factor {:?} is made of {} factors; it was given {}",
         params.name,
         plan.factors.len(),
@@ -123,6 +125,7 @@ pub fn build(plan: &Plan, inputs: &Inputs<'_>, params: &Params, ctx: &Ctx) -> Re
     for factor in inputs.factors {
         ensure!(
             factor.values.dates() == market.dates() && factor.values.codes() == market.codes(),
+            "因子 {:?} 与本行情表的日期和代码不符；请重新计算",
             "factor {:?} is not on the dates and codes of this price table; build it anew",
             factor.name
         );
@@ -138,7 +141,8 @@ pub fn build(plan: &Plan, inputs: &Inputs<'_>, params: &Params, ctx: &Ctx) -> Re
         DayNode::Documents(number) if plan.controls.is_empty() => (readings.swap_remove(*number), Vec::new()),
         value => {
             let world = World { market, cutoff: inputs.cutoff, readings: &readings, factors: inputs.factors };
-            evaluate_all(value, &plan.controls, &world, ctx).with_context(|| format!("factor {:?}", params.name))?
+            evaluate_all(value, &plan.controls, &world, ctx)
+                .with_context(|| message!("因子 {:?}", "factor {:?}", params.name))?
         }
     };
     drop(readings);
@@ -185,6 +189,7 @@ fn aggregate_documents<'a>(
         report.rows_in += 1;
         if signal.code as usize >= width || signal.date as usize >= days {
             bail!(
+                "有信号位于第 {} 日、第 {} 个代码，而市场只有 {days} 日、{width} 个代码",
                 "a signal names date {} and code {}, but the market has {days} dates and {width} codes",
                 signal.date,
                 signal.code

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use super::control::Control;
@@ -12,6 +12,7 @@ use super::plan::Plan;
 use super::rules::{Aggregate, Decay, Fill, Gaps, LookbackUnit, Standardise, Winsorise};
 use inkstone_base::bounds;
 use inkstone_base::data::Kind;
+use inkstone_base::{ensure, message};
 
 /// Parameters of a factor (`[[factor]]`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -110,16 +111,17 @@ impl Params {
     /// Fails on parameters that make no sense together.
     pub fn validate(&self) -> Result<()> {
         let name = &self.name;
-        bounds::check("factor", self).with_context(|| format!("factor {name:?}"))?;
+        bounds::check("factor", self).with_context(|| message!("因子 {name:?}", "factor {name:?}"))?;
         ensure!(
             self.decay == Decay::None || self.aggregate.weighs(),
+            "因子 {name:?}：衰减用于求和、均值、计数与标准差；aggregate = max、min 或 last 只取一篇文档",
             "factor {name:?}: decay weighs sums, means, counts and deviations; aggregate = max, min or last takes one document"
         );
-        let plan = Plan::new(self).with_context(|| format!("factor {name:?}"))?;
+        let plan = Plan::new(self).with_context(|| message!("因子 {name:?}", "factor {name:?}"))?;
         ensure!(
             !plan.weighs_first_mentions_by_novelty(),
-            "factor {name:?}: document.novelty is 1 for every first document of a story, and first_only counts no others; set \
-             first_only = false, or leave novelty out of the weight"
+            "因子 {name:?}：每个报道的首篇 document.novelty 都是 1，而 first_only 只计首篇；请设置 first_only = false，或从 weight 去掉 novelty",
+            "factor {name:?}: document.novelty is 1 for every first document of a story, and first_only counts no others; set first_only = false, or leave novelty out of the weight"
         );
         Ok(())
     }

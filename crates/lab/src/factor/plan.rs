@@ -2,7 +2,7 @@
 
 mod condition;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 
 use super::combine::Combination;
 use super::control::Control;
@@ -12,6 +12,8 @@ use super::expression::{
 use super::params::Params;
 use super::rules::{Aggregate, Decay, LookbackUnit};
 use inkstone_base::data::Kind;
+use inkstone_base::language::Word;
+use inkstone_base::{bail, ensure, message};
 
 /// Things for each of which a part of an expression has a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,15 +112,17 @@ impl Plan {
     pub fn new(params: &Params) -> Result<Plan> {
         ensure!(
             !params.expression.is_empty(),
+            "缺少 expression：请写出因子由什么构成，最简单的是一个 [[feature]] 的名称",
             "expression is missing: write what the factor is made of, at the simplest the name of a [[feature]]"
         );
         let mut maker = Maker { params, features: Vec::new(), factors: Vec::new(), readings: Vec::new() };
-        let value = maker.days(&params.expression.root).context("in expression")?;
+        let value = maker.days(&params.expression.root).context(message!("expression 中", "in expression"))?;
         let mut controls = Vec::new();
         for control in &params.neutralise {
             if let Control::Expression(expression) = control {
-                let node =
-                    maker.days(&expression.root).with_context(|| format!("in neutralise, {:?}", expression.text))?;
+                let node = maker
+                    .days(&expression.root)
+                    .with_context(|| message!("neutralise 的 {:?} 中", "in neutralise, {:?}", expression.text))?;
                 controls.push((expression.text.clone(), node));
             }
         }
@@ -214,12 +218,19 @@ fn field<T: Copy>(fields: &[(&str, T)], room: &str, column: Option<&str>, at: us
     let known: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();
     let known = known.join(", ");
     let column = column.with_context(|| {
-        format!("{room} at character {at} stands alone: name what of it, as {room}.{}; there are: {known}", fields[0].0)
+        message!(
+            "第 {at} 字的 {room} 不能单独使用：请写出其中一项，如 {room}.{}；可用：{known}",
+            "{room} at character {at} stands alone: name what of it, as {room}.{}; there are: {known}",
+            fields[0].0
+        )
     })?;
     let found = fields.iter().find(|(name, _)| *name == column);
-    found
-        .map(|(_, field)| *field)
-        .with_context(|| format!("{room} at character {at} has no {column:?}; there are: {known}"))
+    found.map(|(_, field)| *field).with_context(|| {
+        message!(
+            "第 {at} 字的 {room} 没有 {column:?}；可用：{known}",
+            "{room} at character {at} has no {column:?}; there are: {known}"
+        )
+    })
 }
 
 impl Maker<'_> {
@@ -237,7 +248,7 @@ impl Maker<'_> {
             }
             Node::Call { function, arguments, options, at } => {
                 let made = self.call(*function, arguments, options);
-                made.with_context(|| format!("{} at character {at}", function.usage()))
+                made.with_context(|| message!("第 {at} 字的 {}", "{} at character {at}", function.usage()))
             }
         }
     }
@@ -247,7 +258,12 @@ impl Maker<'_> {
             "document" => PlanPart::Document(DocumentNode::Field(field(&DOCUMENT_FIELDS, room, column, at)?)),
             "market" => PlanPart::Day(DayNode::Market(field(&MARKET_FIELDS, room, column, at)?)),
             "factor" => {
-                let name = column.with_context(|| format!("factor at character {at}: name one, as in factor.heat"))?;
+                let name = column.with_context(|| {
+                    message!(
+                        "第 {at} 字的 factor：请写出一个，如 factor.heat",
+                        "factor at character {at}: name one, as in factor.heat"
+                    )
+                })?;
                 PlanPart::Day(DayNode::Factor(number_of(&mut self.factors, name)))
             }
             feature => PlanPart::Document(DocumentNode::Column {
@@ -287,16 +303,18 @@ impl Maker<'_> {
             return self.aggregation(aggregate, arguments, options);
         }
         if function == Function::Combine {
-            ensure!(arguments.len() > 1, "it takes two numbers or more");
+            ensure!(arguments.len() > 1, "它须有两个以上的数", "it takes two numbers or more");
             let rule = Combination::of_options(options)?;
             let nodes = arguments.iter().map(|node| self.days(node)).collect::<Result<_>>()?;
             return Ok(PlanPart::Day(DayNode::Combine(rule, nodes)));
         }
         if let Some(option) = options.first() {
-            bail!("{:?} at character {} is no option of it", option.name, option.at);
+            bail!("第 {1} 字的 {0:?} 不是它的选项", "{:?} at character {} is no option of it", option.name, option.at);
         }
         if function.is_single() {
-            let [argument] = arguments else { bail!("it takes one number, not {}", arguments.len()) };
+            let [argument] = arguments else {
+                bail!("它取一个数，而不是 {} 个", "it takes one number, not {}", arguments.len())
+            };
             return Ok(match self.part(argument)? {
                 PlanPart::Constant(number) => PlanPart::Constant(function.apply(number)),
                 PlanPart::Document(node) => PlanPart::Document(DocumentNode::Single(function, Box::new(node))),
@@ -305,24 +323,29 @@ impl Maker<'_> {
         }
         let days = match function {
             Function::Coalesce => {
-                ensure!(arguments.len() > 1, "it takes two numbers or more, as coalesce(x, y)");
+                ensure!(
+                    arguments.len() > 1,
+                    "它须有两个以上的数，如 coalesce(x, y)",
+                    "it takes two numbers or more, as coalesce(x, y)"
+                );
                 let mut parts = arguments.iter().map(|argument| {
                     let part = self.part(argument)?;
                     // That a day has no number is known when the day is over.
                     ensure!(
-                        part.level() != PartLevel::Day,
-                        "it takes numbers of documents: coalesce them before they are aggregated; of days, fill(x, number)"
-                    );
+                        part.level() != PartLevel::Day, "它作用于文档的数值：请在汇总之前 coalesce；日度数值用 fill(x, number)", "it takes numbers of documents: coalesce them before they are aggregated; of days, fill(x, number)");
                     Ok(part)
                 });
-                let first = parts.next().context("it takes two numbers or more")??;
+                let first = parts.next().context(message!("它须有两个以上的数", "it takes two numbers or more"))??;
                 return parts.try_fold(first, |left, right| combined(Operator::Coalesce, left, right?, 0));
             }
             Function::Clip => {
                 let [argument, Node::Number(low), Node::Number(high)] = arguments else {
-                    bail!("it takes a number and two bounds, as clip(x, -3, 3)");
+                    bail!(
+                        "它取一个数与两个界，如 clip(x, -3, 3)",
+                        "it takes a number and two bounds, as clip(x, -3, 3)"
+                    );
                 };
-                ensure!(low <= high, "its lower bound {low} lies above its upper {high}");
+                ensure!(low <= high, "下界 {low} 高于上界 {high}", "its lower bound {low} lies above its upper {high}");
                 return Ok(match self.part(argument)? {
                     PlanPart::Constant(number) => PlanPart::Constant(number.clamp(*low, *high)),
                     PlanPart::Document(node) => PlanPart::Document(DocumentNode::Clip(Box::new(node), *low, *high)),
@@ -331,9 +354,9 @@ impl Maker<'_> {
             }
             Function::Lag | Function::Delta => {
                 let [argument, Node::Number(days)] = arguments else {
-                    bail!("it takes a number and trading days, as lag(x, 5)");
+                    bail!("它取一个数与交易日数，如 lag(x, 5)", "it takes a number and trading days, as lag(x, 5)");
                 };
-                let days = whole(*days, "its days")?;
+                let days = whole(*days, Word("它的 days", "its days"))?;
                 let node = self.days(argument)?;
                 let before = DayNode::Lag(days, Box::new(node.clone()));
                 match function {
@@ -343,20 +366,29 @@ impl Maker<'_> {
             }
             Function::Residual => {
                 let [explained, on @ ..] = arguments else {
-                    bail!("it takes what is explained, then what explains it")
+                    bail!("先写被解释的，再写解释变量", "it takes what is explained, then what explains it")
                 };
-                ensure!(!on.is_empty(), "it takes what is explained, then what explains it");
+                ensure!(
+                    !on.is_empty(),
+                    "先写被解释的，再写解释变量",
+                    "it takes what is explained, then what explains it"
+                );
                 let explained = self.days(explained)?;
                 DayNode::Residual(Box::new(explained), on.iter().map(|node| self.days(node)).collect::<Result<_>>()?)
             }
             Function::Fill => {
                 let [argument, Node::Number(number)] = arguments else {
-                    bail!("it takes what is filled and the number, as fill(x, 0)");
+                    bail!(
+                        "先写要填补的，再写填补的数，如 fill(x, 0)",
+                        "it takes what is filled and the number, as fill(x, 0)"
+                    );
                 };
                 DayNode::Fill(*number, Box::new(self.days(argument)?))
             }
             _ => {
-                let [argument] = arguments else { bail!("it takes one number, not {}", arguments.len()) };
+                let [argument] = arguments else {
+                    bail!("它取一个数，而不是 {} 个", "it takes one number, not {}", arguments.len())
+                };
                 DayNode::Across(function, Box::new(self.days(argument)?))
             }
         };
@@ -367,7 +399,7 @@ impl Maker<'_> {
         let part = match arguments {
             [] if aggregate == Aggregate::Count => PlanPart::Document(DocumentNode::Number(1.0)),
             [argument] => self.part(argument)?,
-            _ => bail!("it takes one number, not {}", arguments.len()),
+            _ => bail!("它取一个数，而不是 {} 个", "it takes one number, not {}", arguments.len()),
         };
         Ok(PlanPart::Day(match part {
             PlanPart::Constant(number) if aggregate == Aggregate::Count => {
@@ -375,7 +407,10 @@ impl Maker<'_> {
                 self.add(reading)
             }
             PlanPart::Constant(number) => {
-                bail!("{number} is the same for all documents: there is nothing to aggregate")
+                bail!(
+                    "{number} 对所有文档都相同：没有可汇总的",
+                    "{number} is the same for all documents: there is nothing to aggregate"
+                )
             }
             PlanPart::Document(value) => {
                 let reading = self.reading(value, aggregate, options)?;
@@ -394,14 +429,14 @@ impl Maker<'_> {
         for option in options {
             if !set_window(&mut window, option)? {
                 bail!(
-                    "{:?} at character {} is of documents, but what is aggregated is of days already; days, natural_days and decay \
-                     are possible",
+                    "第 {1} 字的 {0:?} 用于文档，而被汇总的已是日度数值；可用 days、natural_days 和 decay",
+                    "{:?} at character {} is of documents, but what is aggregated is of days already; days, natural_days and decay are possible",
                     option.name,
                     option.at
                 );
             }
         }
-        ensure!(window.days > 0, "say over how many days, as in days = 20");
+        ensure!(window.days > 0, "请写出天数，如 days = 20", "say over how many days, as in days = 20");
         check_decay(aggregate, window.decay)?;
         Ok(window)
     }
@@ -425,8 +460,12 @@ impl Maker<'_> {
                 _ if set_window(&mut reading.window, option)? => {}
                 ("kinds", OptionValue::Words(words)) => {
                     let kind = |word: &String| {
-                        serde_json::from_value(serde_json::Value::String(word.clone()))
-                            .with_context(|| format!("{word:?} is no kind; there are: news report announcement post"))
+                        serde_json::from_value(serde_json::Value::String(word.clone())).with_context(|| {
+                            message!(
+                                "{word:?} 不是文档类型；可用：news report announcement post",
+                                "{word:?} is no kind; there are: news report announcement post"
+                            )
+                        })
                     };
                     reading.kinds = words.iter().map(kind).collect::<Result<_>>()?;
                 }
@@ -435,18 +474,22 @@ impl Maker<'_> {
                 }
                 ("weight", OptionValue::Expression(node)) => weighed = Some(node),
                 (name, _) => bail!(
-                    "{name:?} at character {} is no option, or not of such a value; there are: days, natural_days, decay, kinds, \
-                     first, weight",
+                    "第 {} 字的 {name:?} 不是选项，或不能取这样的值；可用：days、natural_days、decay、kinds、first、weight",
+                    "{name:?} at character {} is no option, or not of such a value; there are: days, natural_days, decay, kinds, first, weight",
                     option.at
                 ),
             }
         }
         if let Some(node) = weighed {
-            ensure!(aggregate.weighs(), "it takes one document, so a weight has no effect");
-            reading.weight = match self.part(node).context("in weight")? {
+            ensure!(
+                aggregate.weighs(),
+                "它只取一篇文档，weight 不起作用",
+                "it takes one document, so a weight has no effect"
+            );
+            reading.weight = match self.part(node).context(message!("weight 中", "in weight"))? {
                 PlanPart::Constant(number) => DocumentNode::Number(number),
                 PlanPart::Document(node) => node,
-                PlanPart::Day(_) => bail!("a weight is of documents, not of days"),
+                PlanPart::Day(_) => bail!("weight 作用于文档，而不是日度数值", "a weight is of documents, not of days"),
             };
         }
         check_decay(aggregate, reading.window.decay)?;
@@ -458,13 +501,17 @@ impl Maker<'_> {
 fn set_window(window: &mut RollingWindow, option: &NamedArgument) -> Result<bool> {
     match (option.name.as_str(), &option.value) {
         ("days", OptionValue::Number(days)) => {
-            (window.days, window.unit) = (whole(*days, "days")?, LookbackUnit::Trading);
+            (window.days, window.unit) = (whole(*days, Word("days", "days"))?, LookbackUnit::Trading);
         }
         ("natural_days", OptionValue::Number(days)) => {
-            (window.days, window.unit) = (whole(*days, "natural_days")?, LookbackUnit::Natural);
+            (window.days, window.unit) = (whole(*days, Word("natural_days", "natural_days"))?, LookbackUnit::Natural);
         }
         ("decay", OptionValue::Number(rate)) => {
-            ensure!(*rate > 0.0 && *rate <= 1.0, "decay = {rate}: a rate a day lies above 0 and is at most 1");
+            ensure!(
+                *rate > 0.0 && *rate <= 1.0,
+                "decay = {rate}：每日衰减率须大于 0 且不超过 1",
+                "decay = {rate}: a rate a day lies above 0 and is at most 1"
+            );
             window.decay = Decay::Exponential(*rate);
         }
         ("decay", OptionValue::Words(words)) if words == &["linear"] => window.decay = Decay::Linear,
@@ -477,13 +524,18 @@ fn set_window(window: &mut RollingWindow, option: &NamedArgument) -> Result<bool
 fn check_decay(aggregate: Aggregate, decay: Decay) -> Result<()> {
     ensure!(
         decay == Decay::None || aggregate.weighs(),
+        "decay 用于均值、求和、计数与标准差；max、min 和 last 只取一个值",
         "decay weighs means, sums, counts and deviations; max, min and last take one value"
     );
     Ok(())
 }
 
-pub(super) fn whole(number: f64, what: &str) -> Result<usize> {
-    ensure!(number >= 1.0 && number.fract() == 0.0 && number <= 1e6, "{what} = {number}: give a whole number from 1");
+pub(super) fn whole(number: f64, what: Word) -> Result<usize> {
+    ensure!(
+        number >= 1.0 && number.fract() == 0.0 && number <= 1e6,
+        "{what} = {number}：请写 1 以上的整数",
+        "{what} = {number}: give a whole number from 1"
+    );
     Ok(number as usize)
 }
 
@@ -512,6 +564,7 @@ fn combined(op: Operator, left: PlanPart, right: PlanPart, at: usize) -> Result<
             PlanPart::Day(DayNode::Binary(op, day(left), day(right)))
         }
         _ => bail!(
+            "第 {at} 字的运算符两边分别是文档的数值与日度数值：请先汇总前者，如 mean(x)",
             "the operator at character {at} stands between a number of documents and one of days: aggregate the former, as in mean(x)"
         ),
     })
@@ -519,69 +572,13 @@ fn combined(op: Operator, left: PlanPart, right: PlanPart, at: usize) -> Result<
 
 /// Fails on names that no feature may have.
 pub fn check_feature_name(name: &str) -> Result<()> {
-    ensure!(!RESERVED.contains(&name), "{name:?} means something else in expressions of factors; choose another name");
+    ensure!(
+        !RESERVED.contains(&name),
+        "{name:?} 在因子表达式中另有含义；请换一个名称",
+        "{name:?} means something else in expressions of factors; choose another name"
+    );
     Ok(())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn plan(text: &str) -> Result<Plan> {
-        Plan::new(&Params { name: "f".to_owned(), expression: text.parse()?, ..Params::default() })
-    }
-
-    fn error(text: &str) -> String {
-        format!("{:#}", plan(text).unwrap_err())
-    }
-
-    #[test]
-    fn what_is_of_documents_is_aggregated_as_the_factor_says() {
-        let plan = plan("tone.positive - tone.negative").unwrap();
-        assert_eq!((plan.features(), &plan.value), (&["tone".to_owned()][..], &DayNode::Documents(0)));
-        let reading = &plan.readings[0];
-        assert_eq!((reading.aggregate, reading.window.days, reading.first_only), (Aggregate::Mean, 5, true));
-        assert!(matches!(&reading.value, DocumentNode::Binary(Operator::Minus, ..)));
-    }
-
-    #[test]
-    fn the_same_reading_is_done_once() {
-        let plan =
-            plan("mean(tone) / (1 + mean(tone)) - mean(tone, days = 60) + 0 * count(kinds = news + report)").unwrap();
-        assert_eq!(plan.readings.len(), 3);
-        assert_eq!(plan.readings[1].window.days, 60);
-        assert_eq!(plan.readings[2].kinds, [Kind::News, Kind::Report]);
-    }
-
-    #[test]
-    fn controls_and_factors_are_part_of_the_plan() {
-        let params = Params {
-            expression: "residual(factor.heat, log(market.cap)) + rank(tone)".parse().unwrap(),
-            neutralise: vec![Control::Size, "fill(count(kinds = report), 0)".parse().unwrap()],
-            ..Params::default()
-        };
-        let plan = Plan::new(&params).unwrap();
-        assert_eq!((plan.factors(), plan.controls.len(), plan.readings.len()), (&["heat".to_owned()][..], 1, 2));
-        assert!(matches!(plan.controls[0].1, DayNode::Fill(0.0, _)));
-    }
-
-    #[test]
-    fn levels_do_not_mix_and_options_are_checked() {
-        assert!(error("tone + market.close").contains("operator at character 6"), "{}", error("tone + market.close"));
-        assert!(error("mean(market.close)").contains("over how many days"));
-        assert!(error("mean(market.close, days = 3, kinds = news)").contains("is of days already"));
-        assert!(error("combine(tone)").contains("two numbers or more"));
-        assert!(error("combine(tone, heat, by = best)").contains("there are: equal, ic, icir, ridge"));
-        assert!(error("combine(tone, heat, days = 5)").contains("give 20 or more"));
-        assert!(error("combine(tone, heat, decay = 0.9)").contains("there are: by, days, horizon"));
-        assert!(error("mean(tone, kinds = blog)").contains("news report announcement post"));
-        assert!(error("max(tone, decay = 0.9)").contains("max, min and last"));
-        assert!(error("mean(tone, days = 2.5)").contains("whole number"));
-        assert!(error("mean(tone, weight = market.close)").contains("not of days"));
-        assert!(error("document.mood").contains("has no \"mood\"; there are: rating"), "{}", error("document.mood"));
-        assert!(error("lag(tone)").contains("lag(x, days)"));
-        assert!(error("mean(2)").contains("the same for all"));
-        assert!(error("").contains("expression is missing"));
-        assert!(check_feature_name("market").is_err() && check_feature_name("tone").is_ok());
-    }
-}
+mod tests;

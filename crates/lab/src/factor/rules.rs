@@ -3,8 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
+
+use inkstone_base::{bail, message};
 
 /// Aggregate of the documents of a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -123,7 +125,10 @@ impl FromStr for Decay {
             ("exponential", rate) => {
                 Ok(Decay::Exponential(number(text, rate.unwrap_or("0.95"), |r| r > 0.0 && r <= 1.0)?))
             }
-            _ => bail!("unknown decay {text:?}; write \"none\", \"linear\" or \"exponential:0.95\" (rate a day)"),
+            _ => bail!(
+                "未知的 decay {text:?}；请写 \"none\"、\"linear\" 或 \"exponential:0.95\"（每日衰减率）",
+                "unknown decay {text:?}; write \"none\", \"linear\" or \"exponential:0.95\" (rate a day)"
+            ),
         }
     }
 }
@@ -147,7 +152,10 @@ impl FromStr for Winsorise {
             ("mad", k) => Ok(Winsorise::Mad(number(text, k.unwrap_or("3"), |k| k > 0.0)?)),
             ("raw_mad", k) => Ok(Winsorise::RawMad(number(text, k.unwrap_or("5"), |k| k > 0.0)?)),
             ("quantile", q) => Ok(Winsorise::Quantile(number(text, q.unwrap_or("0.01"), |q| q > 0.0 && q < 0.5)?)),
-            _ => bail!("unknown winsorise {text:?}; write \"none\", \"mad:3\", \"raw_mad:5\" or \"quantile:0.01\""),
+            _ => bail!(
+                "未知的 winsorise {text:?}；请写 \"none\"、\"mad:3\"、\"raw_mad:5\" 或 \"quantile:0.01\"",
+                "unknown winsorise {text:?}; write \"none\", \"mad:3\", \"raw_mad:5\" or \"quantile:0.01\""
+            ),
         }
     }
 }
@@ -172,7 +180,10 @@ impl FromStr for Standardise {
             ("rank", None) => Ok(Standardise::Rank),
             ("zscore", None | Some("1")) => Ok(Standardise::Zscore { ddof: 1 }),
             ("zscore", Some("0")) => Ok(Standardise::Zscore { ddof: 0 }),
-            _ => bail!("unknown standardise {text:?}; write \"none\", \"zscore:1\" (ddof 1), \"zscore:0\" or \"rank\""),
+            _ => bail!(
+                "未知的 standardise {text:?}；请写 \"none\"、\"zscore:1\"（自由度修正 1）、\"zscore:0\" 或 \"rank\"",
+                "unknown standardise {text:?}; write \"none\", \"zscore:1\" (ddof 1), \"zscore:0\" or \"rank\""
+            ),
         }
     }
 }
@@ -197,9 +208,11 @@ fn split(text: &str) -> (&str, Option<&str>) {
 }
 
 fn number(text: &str, number: &str, fits: impl Fn(f64) -> bool) -> Result<f64> {
-    let value: f64 = number.parse().with_context(|| format!("{number:?} in {text:?} is not a number"))?;
+    let value: f64 = number
+        .parse()
+        .with_context(|| message!("{text:?} 中的 {number:?} 不是数字", "{number:?} in {text:?} is not a number"))?;
     if !fits(value) {
-        bail!("{number} in {text:?} is out of range");
+        bail!("{text:?} 中的 {number} 超出范围", "{number} in {text:?} is out of range");
     }
     Ok(value)
 }

@@ -3,12 +3,14 @@
 //! Columns `reading, date, code, document` are numbers: of the reading in the expression, of the date and code in the market, of the
 //! document in the corpus.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use polars_core::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
 
 use super::Signal;
 use inkstone_tables::corpus::{column, times_column, times_of};
 use inkstone_tables::frames;
+
+use inkstone_base::{ensure, message};
 
 /// Signals as a table, a row each.
 pub fn signals_to_frame(signals: &[Signal]) -> Result<DataFrame> {
@@ -34,7 +36,7 @@ pub fn signals_to_frame(signals: &[Signal]) -> Result<DataFrame> {
 pub fn signals_from_frame(frame: &DataFrame) -> Result<Vec<Signal>> {
     let integers = |name: &str| -> Result<Vec<u32>> {
         let values: Vec<u32> = column(frame, name)?.u32()?.iter().flatten().collect();
-        ensure!(values.len() == frame.height(), "column {name} has empty fields");
+        ensure!(values.len() == frame.height(), "列 {name} 有空值", "column {name} has empty fields");
         Ok(values)
     };
     let reals = |name: &str| -> Result<Vec<f64>> {
@@ -49,7 +51,8 @@ pub fn signals_from_frame(frame: &DataFrame) -> Result<Vec<Signal>> {
             Ok(Signal {
                 code: codes[row],
                 date: dates[row],
-                known_at: known[row].with_context(|| format!("row {row} has no known_at"))?,
+                known_at: known[row]
+                    .with_context(|| message!("第 {row} 行没有 known_at", "row {row} has no known_at"))?,
                 value: values[row],
                 weight: weights[row],
                 first: firsts.get(row).unwrap_or(false),

@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use chrono::{DateTime, NaiveDateTime};
 use polars_core::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
 
 use super::grid::DayGrid;
 use inkstone_base::code::Code;
 use inkstone_base::data::Report;
+use inkstone_base::{bail, ensure, message};
 use inkstone_market::table::{CODE_NAMES, DATE_NAMES, DailyTable, codes, dates, numbers, times};
 use inkstone_market::{CLOSE, Market, Panel, dates_column};
 use inkstone_tables::corpus::times_column;
@@ -45,6 +46,7 @@ impl Factor {
     pub(crate) fn check_axes(&self, market: &Market) -> Result<()> {
         ensure!(
             self.values.dates() == market.dates() && self.values.codes() == market.codes(),
+            "因子 {:?} 与本行情表的日期和代码不符；请重新计算或读取",
             "factor {:?} is not on the dates and codes of this price table; build or read it anew",
             self.name
         );
@@ -146,7 +148,11 @@ impl Factor {
                 let known = [date_column.name().as_str(), code_column.name().as_str(), "known_at"];
                 let rest: Vec<&str> = table.names().into_iter().filter(|name| !known.contains(name)).collect();
                 let [only] = rest[..] else {
-                    bail!("which column is the factor? name it \"value\"; the columns are {:?}", table.names());
+                    bail!(
+                        "哪一列是因子？请命名为 \"value\"；现有列：{:?}",
+                        "which column is the factor? name it \"value\"; the columns are {:?}",
+                        table.names()
+                    );
                 };
                 table.require(&[only])?
             }
@@ -182,7 +188,10 @@ impl Factor {
             };
             let (code, date) = (row_codes.at(row), *row_dates.at(row));
             if !factor.is_empty_at(t, i) {
-                bail!("{code} has two values on {date}; keep one per date and code");
+                bail!(
+                    "{code} 在 {date} 有两个值；每个日期与代码只留一个",
+                    "{code} has two values on {date}; keep one per date and code"
+                );
             }
             let known_at = known.as_ref().and_then(|known| known[row]).unwrap_or(date.and_time(CLOSE));
             factor.put(t, i, raw, known_at, documents.as_ref().map_or(0, |documents| documents[row] as u32));
@@ -197,14 +206,14 @@ impl Factor {
         }
         if row_codes.rows.is_empty() {
             bail!(
-                "it has no rows, so there is nothing to test: no document gave it a value (of a learned feature: too few \
-                 training samples, see walk_forward.min_train_rows)"
+                "它没有行，没有可检验的：没有文档给它值（学习型特征：训练样本太少，见 walk_forward.min_train_rows）",
+                "it has no rows, so there is nothing to test: no document gave it a value (of a learned feature: too few training samples, see walk_forward.min_train_rows)"
             );
         }
         if report.rows_out == 0 {
             bail!(
-                "no row of the factor meets the price table ({:?}): the factor has codes like {:?}, the prices like {:?}; \
-                 write codes and dates in one style",
+                "因子没有一行与行情表对得上（{:?}）：因子的代码如 {:?}，行情的如 {:?}；请用同一种代码与日期写法",
+                "no row of the factor meets the price table ({:?}): the factor has codes like {:?}, the prices like {:?}; write codes and dates in one style",
                 report.dropped,
                 row_codes.distinct.first().map(Code::as_str),
                 market.codes().first().map(|c| c.as_str())
@@ -218,7 +227,7 @@ impl Factor {
     pub fn read(path: &Path, market: &Market) -> Result<(Factor, Report)> {
         let name = path.file_stem().and_then(|s| s.to_str()).unwrap_or("factor");
         Factor::from_table(&DailyTable::open(path)?, name, market)
-            .with_context(|| format!("the factor table {}", path.display()))
+            .with_context(|| message!("因子表 {}", "the factor table {}", path.display()))
     }
 }
 

@@ -5,6 +5,7 @@ use anyhow::Result;
 use super::{Counted, Entry, Ledger, Looks, TrialTally};
 use crate::backtest::{IcSummary, Params};
 use inkstone_base::data::Key;
+use inkstone_base::language::Message;
 
 /// A ledger that was read and closed again.
 #[derive(Clone, Debug, Default)]
@@ -18,7 +19,7 @@ pub struct Book {
     /// Seal of the last line, which stands for all of them.
     pub seal: Key,
     /// Changes that were not made by the program; empty for a sound ledger.
-    pub problems: Vec<String>,
+    pub problems: Vec<Message>,
 }
 
 /// A trial and its runs.

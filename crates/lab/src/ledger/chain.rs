@@ -9,13 +9,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use chrono::{DateTime, NaiveDate, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::entry::{Deletion, Details, Entry, EntryKind, Series, Trial};
 use super::sharpe::Moments;
 use inkstone_base::data::Key;
+use inkstone_base::language::{Message, Word};
+use inkstone_base::{bail, ensure, message};
 use inkstone_store::{Journal, Slot};
 
 /// Longest time for which another run may hold the ledger.
@@ -34,7 +36,7 @@ pub struct Ledger {
     seal: Key,
     /// Lines that are gone or cannot be read.
     missing: u64,
-    problems: Vec<String>,
+    problems: Vec<Message>,
 }
 
 /// A line as it is kept.
@@ -107,14 +109,14 @@ impl Ledger {
     fn from_journal(path: &Path, journal: Result<Journal>) -> Result<Ledger> {
         let mut ledger = Ledger {
             path: path.to_owned(),
-            journal: journal.with_context(|| format!("the ledger {}", path.display()))?,
+            journal: journal.with_context(|| message!("台账 {}", "the ledger {}", path.display()))?,
             entries: Vec::new(),
             openings: Vec::new(),
             seal: Key::default(),
             missing: 0,
             problems: Vec::new(),
         };
-        ledger.check().with_context(|| format!("cannot read the ledger {}", path.display()))?;
+        ledger.check().with_context(|| message!("无法读取台账 {}", "cannot read the ledger {}", path.display()))?;
         Ok(ledger)
     }
 
@@ -131,7 +133,11 @@ impl Ledger {
     /// Records that the sealed period is about to be read, and gives the number of the line.
     pub fn note_opening(&mut self, from: NaiveDate, reason: &str, when: DateTime<Utc>) -> Result<u64> {
         let reason = reason.trim().to_owned();
-        ensure!(!reason.is_empty(), "say why: an opening stands in the ledger with its reason");
+        ensure!(
+            !reason.is_empty(),
+            "请写明理由：打开封存期连同理由记入台账",
+            "say why: an opening stands in the ledger with its reason"
+        );
         let event = LedgerEvent::Opened { from, reason: reason.clone() };
         let number = self.append(&LedgerLine { previous: self.seal, when, event }, None, &[])?;
         self.openings.push(VaultOpening { number, when, from, reason });
@@ -139,7 +145,7 @@ impl Ledger {
     }
 
     /// Changes that were not made by the program, in words; empty for a sound ledger.
-    pub fn problems(&self) -> &[String] {
+    pub fn problems(&self) -> &[Message] {
         &self.problems
     }
 
@@ -177,15 +183,24 @@ impl Ledger {
     /// Deletes names, parameters and figures of entries. When, why, the key, the moments, p and the returns stay, and count as before.
     pub fn delete(&mut self, numbers: &[u64], reason: &str, when: DateTime<Utc>) -> Result<u64> {
         let reason = reason.trim();
-        ensure!(!reason.is_empty(), "say why: a deletion stands in the ledger with its reason");
-        ensure!(!numbers.is_empty(), "say which entries are to be deleted");
+        ensure!(
+            !reason.is_empty(),
+            "请写明理由：删除连同理由记入台账",
+            "say why: a deletion stands in the ledger with its reason"
+        );
+        ensure!(!numbers.is_empty(), "请写出要删除的记录", "say which entries are to be deleted");
         let mut numbers = numbers.to_vec();
         numbers.sort_unstable();
         numbers.dedup();
         for number in &numbers {
             let entry = self.entry(*number)?;
             if let Some(deletion) = &entry.deleted {
-                bail!("entry {number} was deleted already ({}): {}", day(deletion.when), deletion.reason);
+                bail!(
+                    "记录 {number} 已经删除（{}）：{}",
+                    "entry {number} was deleted already ({}): {}",
+                    day(deletion.when),
+                    deletion.reason
+                );
             }
         }
         let gone = self.entries.iter().filter(|entry| numbers.binary_search(&entry.number).is_ok());
@@ -207,15 +222,22 @@ impl Ledger {
         found.with_context(|| {
             let path = self.path.display();
             match self.entries.last() {
-                None => format!("the ledger {path} has no entries yet"),
-                Some(last) => format!("the ledger {path} has no entry {number}; its last one is {}", last.number),
+                None => message!("台账 {path} 还没有记录", "the ledger {path} has no entries yet"),
+                Some(last) => message!(
+                    "台账 {path} 没有记录 {number}；最后一条为 {}",
+                    "the ledger {path} has no entry {number}; its last one is {}",
+                    last.number
+                ),
             }
         })
     }
 
     fn append(&mut self, line: &LedgerLine, details: Option<&[u8]>, drop: &[u64]) -> Result<u64> {
-        let bytes = serde_json::to_vec(line).context("a line has a JSON form")?;
-        let number = self.journal.append(&bytes, details, drop).context("cannot write to the ledger")?;
+        let bytes = serde_json::to_vec(line).context(message!("一行应有 JSON 形式", "a line has a JSON form"))?;
+        let number = self
+            .journal
+            .append(&bytes, details, drop)
+            .context(message!("无法写入台账", "cannot write to the ledger"))?;
         self.seal = Key::of(&bytes);
         Ok(number)
     }
@@ -252,22 +274,24 @@ impl Ledger {
             let line = match self.journal.record(number)? {
                 Slot::Whole(bytes) => serde_json::from_slice::<LedgerLine>(&bytes)
                     .map(|line| (line, Key::of(&bytes)))
-                    .map_err(|_| "is not what this version reads".to_owned()),
+                    .map_err(|_| Word("不是本版本所读的格式", "is not what this version reads").into()),
                 Slot::Damaged(what) => Err(what),
-                Slot::Absent => Err("was taken away".to_owned()),
+                Slot::Absent => Err(Word("被取走", "was taken away").into()),
             };
             let (line, seal) = match line {
                 Ok(read) => read,
                 Err(what) => {
-                    self.problems.push(format!("line {number} {what}"));
+                    self.problems.push(message!("第 {number} 行{what}", "line {number} {what}"));
                     self.missing += 1;
                     previous = None;
                     continue;
                 }
             };
             if previous.is_some_and(|previous| previous != line.previous) {
-                self.problems
-                    .push(format!("line {number} does not follow from the line before it: one of them was changed"));
+                self.problems.push(message!(
+                    "第 {number} 行与上一行不衔接：其中一行被改动过",
+                    "line {number} does not follow from the line before it: one of them was changed"
+                ));
             }
             previous = Some(seal);
             match line.event {
@@ -282,7 +306,10 @@ impl Ledger {
                     if let Some(hash) = returns {
                         match self.attached(number, hash, Series::unpack_all)? {
                             Ok(series) => left.extend(series),
-                            Err(what) => self.problems.push(format!("the returns that deletion {number} keeps {what}")),
+                            Err(what) => self.problems.push(message!(
+                                "删除 {number} 所保留的收益{what}",
+                                "the returns that deletion {number} keeps {what}"
+                            )),
                         }
                     }
                     let deletion = Deletion { number, when: line.when, reason };
@@ -291,9 +318,11 @@ impl Ledger {
             }
         }
         match noted {
-            None => self.problems.push("the note of the last line was taken away or changed".to_owned()),
+            None => self
+                .problems
+                .push(Word("末行的附记被取走或改动", "the note of the last line was taken away or changed").into()),
             Some(noted) if previous.is_some_and(|previous| previous != noted) => {
-                self.problems.push(format!("line {last}, the last one, was changed"));
+                self.problems.push(message!("末行（第 {last} 行）被改动", "line {last}, the last one, was changed"));
             }
             Some(_) => {}
         }
@@ -308,7 +337,9 @@ impl Ledger {
             }
             match self.attached(entry.number, hash, Details::unpack)? {
                 Ok(details) => entry.details = Some(details),
-                Err(what) => self.problems.push(format!("the details of entry {} {what}", entry.number)),
+                Err(what) => {
+                    self.problems.push(message!("记录 {} 的详情{what}", "the details of entry {} {what}", entry.number))
+                }
             }
         }
         self.entries = entries;
@@ -316,12 +347,12 @@ impl Ledger {
     }
 
     /// Reads the attachment of a line; where it is not the one with this hash, says why.
-    fn attached<T>(&self, number: u64, hash: Key, read: fn(&[u8]) -> Result<T>) -> Result<Result<T, String>> {
+    fn attached<T>(&self, number: u64, hash: Key, read: fn(&[u8]) -> Result<T>) -> Result<Result<T, Message>> {
         Ok(match self.journal.attachment(number)? {
-            Slot::Whole(bytes) if Key::of(&bytes) == hash => read(&bytes).map_err(|error| format!("{error:#}")),
-            Slot::Whole(_) => Err("were changed".to_owned()),
+            Slot::Whole(bytes) if Key::of(&bytes) == hash => read(&bytes).map_err(|error| Message::of_error(&error)),
+            Slot::Whole(_) => Err(Word("被改动", "were changed").into()),
             Slot::Damaged(what) => Err(what),
-            Slot::Absent => Err("were taken away without a deletion".to_owned()),
+            Slot::Absent => Err(Word("未经删除即被取走", "were taken away without a deletion").into()),
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use chrono::{DateTime, Datelike, NaiveDate, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,6 +11,7 @@ use super::sharpe::Moments;
 use crate::backtest::{IcSummary, Outcome, PortfolioFigures};
 use inkstone_base::data::Key;
 use inkstone_base::stats::pearson;
+use inkstone_base::{ensure, message};
 
 /// Days below which two series are not held to be alike.
 const LEAST_COMMON: usize = 20;
@@ -202,10 +203,14 @@ impl Series {
     /// Reads back [`Series::pack`]; none of no bytes.
     fn unpack(bytes: &[u8]) -> Result<Option<Series>> {
         let (words, left) = bytes.as_chunks::<4>();
-        ensure!(left.is_empty() && words.len().is_multiple_of(2), "is cut short");
+        ensure!(left.is_empty() && words.len().is_multiple_of(2), "不完整", "is cut short");
         let (days, values) = words.split_at(words.len() / 2);
         let date = |day: &[u8; 4]| NaiveDate::from_num_days_from_ce_opt(i32::from_le_bytes(*day));
-        let dates = days.iter().map(date).collect::<Option<Vec<NaiveDate>>>().context("has a day that is none")?;
+        let dates = days
+            .iter()
+            .map(date)
+            .collect::<Option<Vec<NaiveDate>>>()
+            .context(message!("有一天不是日期", "has a day that is none"))?;
         let values = values.iter().map(|value| f32::from_le_bytes(*value)).collect();
         Ok((!days.is_empty()).then_some(Series { dates, values }))
     }
@@ -224,11 +229,14 @@ impl Series {
     pub(super) fn unpack_all(mut bytes: &[u8]) -> Result<Vec<(u64, Series)>> {
         let mut entries = Vec::new();
         while !bytes.is_empty() {
-            let (number, rest) = bytes.split_first_chunk::<8>().context("is cut short")?;
-            let (days, rest) = rest.split_first_chunk::<4>().context("is cut short")?;
+            let (number, rest) = bytes.split_first_chunk::<8>().context(message!("不完整", "is cut short"))?;
+            let (days, rest) = rest.split_first_chunk::<4>().context(message!("不完整", "is cut short"))?;
             let length = 8 * u32::from_le_bytes(*days) as usize;
-            let (packed, rest) = rest.split_at_checked(length).context("is cut short")?;
-            entries.push((u64::from_le_bytes(*number), Series::unpack(packed)?.context("has no days")?));
+            let (packed, rest) = rest.split_at_checked(length).context(message!("不完整", "is cut short"))?;
+            entries.push((
+                u64::from_le_bytes(*number),
+                Series::unpack(packed)?.context(message!("没有日期", "has no days"))?,
+            ));
             bytes = rest;
         }
         Ok(entries)
@@ -276,7 +284,8 @@ impl Details {
         let short = "is cut short";
         let (length, rest) = bytes.split_first_chunk::<4>().context(short)?;
         let (json, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize).context(short)?;
-        let mut details: Details = serde_json::from_slice(json).context("is not what this version reads")?;
+        let mut details: Details =
+            serde_json::from_slice(json).context(message!("不是本版本所读的格式", "is not what this version reads"))?;
         details.returns = Series::unpack(rest)?;
         Ok(details)
     }

@@ -1,10 +1,11 @@
 //! The documents behind a factor, for the linter.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use chrono::NaiveDateTime;
 
 use crate::factor::{Factor, Signal};
 use crate::lint::finding::CrawledColumn;
+use inkstone_base::bail;
 use inkstone_base::data::Kind;
 use inkstone_market::{Cutoff, Market};
 
@@ -79,19 +80,35 @@ impl Texts<'_> {
     pub(super) fn validate(&self, market: &Market) -> Result<()> {
         let (documents, models, days) = (self.documents.len(), self.models.len(), market.dates().len());
         if let Some(signal) = self.signals.iter().find(|signal| signal.document as usize >= documents) {
-            bail!("a signal is of document {}, but there are {documents} documents", signal.document);
+            bail!(
+                "有信号属于文档 {}，而文档只有 {documents} 篇",
+                "a signal is of document {}, but there are {documents} documents",
+                signal.document
+            );
         }
         let readings = self.readings.len();
         if let Some(signal) = self.signals.iter().find(|signal| signal.reading as usize >= readings) {
-            bail!("a signal is of reading {}, but there are {readings} readings", signal.reading);
+            bail!(
+                "有信号属于读数 {}，而读数只有 {readings} 个",
+                "a signal is of reading {}, but there are {readings} readings",
+                signal.reading
+            );
         }
         let beyond =
             |document: &&DocumentEvidence| document.models.iter().flatten().any(|model| *model as usize >= models);
         if let Some(document) = self.documents.iter().find(beyond) {
-            bail!("document {:?} names a model that is not there; {models} models are", document.id);
+            bail!(
+                "文档 {:?} 提到不存在的模型；模型有 {models} 个",
+                "document {:?} names a model that is not there; {models} models are",
+                document.id
+            );
         }
         if let Some(signal) = self.signals.iter().find(|signal| signal.date as usize >= days) {
-            bail!("a signal names date {}, but the market has {days} dates", signal.date);
+            bail!(
+                "有信号位于第 {} 日，而市场只有 {days} 日",
+                "a signal names date {}, but the market has {days} dates",
+                signal.date
+            );
         }
         Ok(())
     }

@@ -1,9 +1,10 @@
 //! Parameters of the linter: how often it draws, and what it holds its numbers against.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 use inkstone_base::bounds;
+use inkstone_base::ensure;
 
 /// Parameters of the linter (`[lint]`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -59,6 +60,7 @@ impl Params {
         bounds::check("lint", self)?;
         ensure!(
             self.confidence > 0.0 && self.confidence < 1.0,
+            "lint.confidence：{} 等于完全确定；请写大于 0 小于 1 的数（0.95 即 95 %）",
             "lint.confidence: {} is a certainty; write a share above 0 and below 1 (0.95 = 95 %)",
             self.confidence
         );

@@ -6,13 +6,15 @@
 
 mod params;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use super::design::Design;
 use super::goal::{Goal, GoalKind};
 use super::learner::{FittedScorer, Learner, Link, Setting, TrainingSet};
 use super::linear::{Convergence, Linear, LinearMap};
 pub use params::{BayesForm, BayesParams};
+
+use inkstone_base::ensure;
 
 pub(crate) struct BayesLearner;
 
@@ -71,9 +73,16 @@ pub fn naive_bayes(
     weights: Option<&[f64]>,
     params: &BayesParams,
 ) -> Result<LinearMap> {
-    ensure!(x.rows() > 0 && x.rows() == class.len(), "{} rows of features, but {} classes", x.rows(), class.len());
+    ensure!(
+        x.rows() > 0 && x.rows() == class.len(),
+        "特征有 {} 行，而类别有 {} 个",
+        "{} rows of features, but {} classes",
+        x.rows(),
+        class.len()
+    );
     ensure!(
         params.smoothing > 0.0 && params.smoothing.is_finite(),
+        "smoothing = {} 须为大于 0 的数",
         "smoothing = {} must be a number above 0",
         params.smoothing
     );
@@ -86,6 +95,7 @@ pub fn naive_bayes(
         for (j, v) in x.row(i).iter() {
             ensure!(
                 v >= 0.0,
+                "朴素贝叶斯对计数求和，而第 {i} 行的值为 {v}；请选非负的特征",
                 "naive Bayes adds up counts, but row {i} has the value {v}; choose features without a sign"
             );
             counts[j as usize * classes + c as usize] += s * v;
@@ -93,7 +103,10 @@ pub fn naive_bayes(
     }
     let total: f64 = priors.iter().sum();
     if let Some(empty) = priors.iter().position(|p| *p <= 0.0) {
-        anyhow::bail!("class {empty} has no rows to learn from (or all of them have weight 0); leave it out");
+        inkstone_base::bail!(
+            "类别 {empty} 没有可学的行（或其权重都为 0）；请去掉",
+            "class {empty} has no rows to learn from (or all of them have weight 0); leave it out"
+        );
     }
     if params.form == BayesForm::Complement {
         for row in counts.chunks_mut(classes) {

@@ -3,13 +3,15 @@
 //! The cuts of a column are its distinct values but the least, or where these are many, quantiles of its values: what XGBoost
 //! takes for cuts.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rayon::prelude::*;
 
 use super::BoostParams;
 use super::columns::{BoostColumns, Chosen, FilledColumn, choose};
 use super::goal::BoostGoal;
 use super::search::{self, HistogramCell};
+
+use inkstone_base::ensure;
 
 /// Bins of a column at the most.
 const BINS: usize = 64;
@@ -102,8 +104,8 @@ impl Binned {
         let needed = memory(&chosen, rows, outputs, params.max_depth).div_ceil(1 << 20);
         ensure!(
             needed <= params.memory_mb,
-            "boosted trees on {rows} rows and {} columns would take about {needed} MB, more than memory_mb = {}: lower \
-             max_features (now {}), lower max_depth, or raise memory_mb",
+            "{rows} 行 {} 列的提升树约需 {needed} MB，超过 memory_mb = {}：请降低 max_features（现为 {}）、降低 max_depth，或提高 memory_mb",
+            "boosted trees on {rows} rows and {} columns would take about {needed} MB, more than memory_mb = {}: lower max_features (now {}), lower max_depth, or raise memory_mb",
             chosen.len(),
             params.memory_mb,
             params.max_features

@@ -3,12 +3,14 @@
 //! A column counts by the share of its variance that the classes explain (the correlation ratio, in the order of scikit-learn's
 //! `f_classif`), or by its squared correlation with the value (`f_regression`). A value that is not there counts as 0.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rayon::prelude::*;
 
 use super::BoostParams;
 use super::goal::BoostGoal;
 use crate::design::{ColumnReader, TwoWay};
+
+use inkstone_base::ensure;
 
 /// Features by column.
 pub(crate) trait BoostColumns: Sync {
@@ -104,7 +106,11 @@ pub(super) fn choose(
     };
     let mut candidates: Vec<ColumnCandidate> =
         (0..x.len()).into_par_iter().map_init(FilledColumn::default, candidate).filter(|c| c.merit > 0.0).collect();
-    ensure!(!candidates.is_empty(), "no column tells anything of the goal: there is nothing that trees could split on");
+    ensure!(
+        !candidates.is_empty(),
+        "没有一列与目标有关：树无从划分",
+        "no column tells anything of the goal: there is nothing that trees could split on"
+    );
     candidates.retain(|candidate| candidate.leaf_weight >= params.min_leaf_weight);
     if params.max_features > 0 && candidates.len() > params.max_features {
         candidates.sort_by(|a, b| b.merit.total_cmp(&a.merit).then(a.chosen.column.cmp(&b.chosen.column)));

@@ -8,10 +8,12 @@
 //! | a leaf: 0, cover (f32), value (f32) | |
 //! | a split: 1, or 2 if absent values go left; cover, threshold (f32), column, left child | |
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 
 use super::tree::{NodePart, Tree, TreeNode};
 use super::{Boosted, OutputTrees};
+
+use inkstone_base::{bail, ensure, message};
 
 /// Where trees of another format, or JSON, have other bytes.
 const FORMAT: u32 = 2;
@@ -38,12 +40,16 @@ impl Boosted {
 
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Boosted> {
         let mut words = Words { rest: bytes };
-        ensure!(words.next().is_ok_and(|format| format == FORMAT), "they are of another version of the program");
+        ensure!(
+            words.next().is_ok_and(|format| format == FORMAT),
+            "它们属于程序的另一版本",
+            "they are of another version of the program"
+        );
         let (columns, outputs) = (words.next()?, words.next()?);
         let columns: Vec<u32> = (0..columns).map(|_| words.next()).collect::<Result<_>>()?;
-        ensure!(columns.is_sorted_by(|a, b| a < b), "their columns do not ascend");
+        ensure!(columns.is_sorted_by(|a, b| a < b), "它们的列不是升序", "their columns do not ascend");
         let outputs = (0..outputs).map(|_| read_output(&mut words, columns.len())).collect::<Result<_>>()?;
-        ensure!(words.rest.is_empty(), "{} bytes follow the last tree", words.rest.len());
+        ensure!(words.rest.is_empty(), "最后一棵树之后还有 {} 字节", "{} bytes follow the last tree", words.rest.len());
         Ok(Boosted { columns, outputs })
     }
 }
@@ -65,7 +71,7 @@ struct Words<'a> {
 
 impl Words<'_> {
     fn next(&mut self) -> Result<u32> {
-        let (word, rest) = self.rest.split_first_chunk().context("they are cut short")?;
+        let (word, rest) = self.rest.split_first_chunk().context(message!("它们不完整", "they are cut short"))?;
         self.rest = rest;
         Ok(u32::from_le_bytes(*word))
     }
@@ -77,25 +83,40 @@ impl Words<'_> {
 
 fn read_output(words: &mut Words<'_>, columns: usize) -> Result<OutputTrees> {
     let base = f64::from_bits(u64::from(words.next()?) | u64::from(words.next()?) << 32);
-    ensure!(base.is_finite(), "a base score is {base}");
+    ensure!(base.is_finite(), "基准分为 {base}", "a base score is {base}");
     let trees = (0..words.next()?).map(|_| read_tree(words, columns)).collect::<Result<_>>()?;
     Ok(OutputTrees { base, trees })
 }
 
 fn read_tree(words: &mut Words<'_>, columns: usize) -> Result<Tree> {
     let n = words.next()? as usize;
-    ensure!(n > 0, "a tree has no root");
+    ensure!(n > 0, "有树没有根", "a tree has no root");
     let nodes: Vec<TreeNode> = (0..n).map(|_| read_node(words)).collect::<Result<_>>()?;
     for (i, node) in nodes.iter().enumerate() {
-        ensure!(node.cover > 0.0 && node.cover.is_finite(), "node {i} of a tree covers {}", node.cover);
+        ensure!(
+            node.cover > 0.0 && node.cover.is_finite(),
+            "树的节点 {i} 覆盖 {}",
+            "node {i} of a tree covers {}",
+            node.cover
+        );
         match node.part {
-            NodePart::Leaf { value } => ensure!(value.is_finite(), "leaf {i} of a tree is {value}"),
+            NodePart::Leaf { value } => {
+                ensure!(value.is_finite(), "树的叶 {i} 为 {value}", "leaf {i} of a tree is {value}")
+            }
             NodePart::Split { column, threshold, left, .. } => {
                 let left = left as usize;
-                ensure!((column as usize) < columns, "a tree splits on column {column} of {columns}");
-                ensure!(!threshold.is_nan(), "node {i} of a tree splits at NaN");
+                ensure!(
+                    (column as usize) < columns,
+                    "有树在 {columns} 列中的第 {column} 列划分",
+                    "a tree splits on column {column} of {columns}"
+                );
+                ensure!(!threshold.is_nan(), "树的节点 {i} 在 NaN 处划分", "node {i} of a tree splits at NaN");
                 // Children stand behind their parent, so that no way through the tree is without an end.
-                ensure!(left > i && left + 1 < n, "node {i} of a tree has children at {left}, of {n} nodes");
+                ensure!(
+                    left > i && left + 1 < n,
+                    "树的节点 {i} 的子节点在 {left}，而节点只有 {n} 个",
+                    "node {i} of a tree has children at {left}, of {n} nodes"
+                );
             }
         }
     }
@@ -112,7 +133,7 @@ fn read_node(words: &mut Words<'_>) -> Result<TreeNode> {
             left: words.next()?,
             absent_left: kind == ABSENT_LEFT,
         },
-        kind => bail!("a node of a tree is of kind {kind}"),
+        kind => bail!("树的一个节点种类为 {kind}", "a node of a tree is of kind {kind}"),
     };
     Ok(TreeNode { cover, part })
 }

@@ -2,10 +2,12 @@
 //!
 //! The losses of XGBoost: squared loss for values, log loss for two classes, softmax for more, whose second derivative is taken twice.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rayon::prelude::*;
 
 use crate::linear::to_probabilities;
+
+use inkstone_base::ensure;
 
 /// The least second derivative of a log loss, so that rows which are called rightly still count.
 const LEAST_HESSIAN: f64 = 1e-16;
@@ -34,11 +36,12 @@ impl BoostGoal<'_> {
     /// The scores before the first tree: the mean, or the classes' log-frequencies.
     pub(super) fn base_scores(&self, weights: &[f64]) -> Result<Vec<f64>> {
         let total: f64 = weights.iter().sum();
-        ensure!(total > 0.0, "all rows have weight 0");
+        ensure!(total > 0.0, "所有行的权重都为 0", "all rows have weight 0");
         match self {
             BoostGoal::Value(y) => {
                 ensure!(
                     y.iter().all(|v| v.is_finite()),
+                    "树的每一行都须有有限的目标值；请去掉其他行",
                     "trees need a finite target in each row; leave the others out"
                 );
                 Ok(vec![y.iter().zip(weights).map(|(y, s)| s * y).sum::<f64>() / total])
@@ -48,6 +51,7 @@ impl BoostGoal<'_> {
                 class.iter().zip(weights).for_each(|(&c, s)| sizes[c as usize] += s);
                 ensure!(
                     *classes > 1 && sizes.iter().all(|n| *n > 0.0),
+                    "树须有两个以上类别的行，且每类都有",
                     "trees need rows of two classes or more, and of each"
                 );
                 Ok(match sizes[..] {

@@ -1,6 +1,6 @@
 //! The boosting itself: a tree on the derivatives of the loss, and the rows' scores raised by its leaves, round by round.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use super::bins::Binned;
 use super::columns::BoostColumns;
@@ -8,6 +8,7 @@ use super::goal::{BoostGoal, Derivatives};
 use super::tree::Grower;
 use super::{BoostParams, Boosted, OutputTrees};
 use crate::design::{Design, TwoWay};
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 
 /// Grows trees. Call inside `Ctx::install`.
@@ -30,13 +31,18 @@ pub(crate) fn grow_on(
     ctx: &Ctx,
 ) -> Result<Boosted> {
     let rows = x.rows();
-    ensure!(rows > 0, "trees cannot be grown on no rows");
+    ensure!(rows > 0, "没有行，树无法生长", "trees cannot be grown on no rows");
     ensure!(
         params.learning_rate > 0.0 && params.learning_rate <= 1.0,
+        "learning_rate = {} 须大于 0 且不超过 1",
         "learning_rate = {} must be above 0 and at most 1",
         params.learning_rate
     );
-    ensure!(params.trees > 0 && params.max_depth > 0, "trees and max_depth must be at least 1");
+    ensure!(
+        params.trees > 0 && params.max_depth > 0,
+        "trees 与 max_depth 须不小于 1",
+        "trees and max_depth must be at least 1"
+    );
     let ones = vec![1.0; rows];
     let weights = weights.unwrap_or(&ones);
     let base = goal.base_scores(weights)?;

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use super::{BoostGoal, Boosted, grow};
 use crate::file::ModelFile;
 use crate::goal::{Goal, GoalKind};
 use crate::learner::{Contributions, FittedScorer, Learner, Link, Scorer, Setting, TrainingSet};
+
+use inkstone_base::{ensure, message};
 
 pub(crate) struct BoostedLearner;
 
@@ -58,10 +60,13 @@ impl Learner for BoostedLearner {
     }
 
     fn read(&self, file: &ModelFile, columns: usize) -> Result<Arc<dyn Scorer>> {
-        let trees = Boosted::from_bytes(file.bytes("trees")?)
-            .context("the trees of the model cannot be read; train the model again")?;
+        let trees = Boosted::from_bytes(file.bytes("trees")?).context(message!(
+            "模型的树无法读取；请重新训练",
+            "the trees of the model cannot be read; train the model again"
+        ))?;
         ensure!(
             trees.columns().last().is_none_or(|&j| (j as usize) < columns),
+            "树用到超出特征 {columns} 列的列；请重新训练",
             "the trees use a column beyond the {columns} of the features; train the model again"
         );
         Ok(Arc::new(trees))

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use memmap2::Mmap;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 use super::{Cooccurrence, CooccurrenceParams, PairWeighting};
 use crate::{Row, RowsWriter};
 use inkstone_base::disk::Scratch;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 
 /// Tables: the most threads that count at once.
@@ -52,6 +53,7 @@ impl PairCounter {
     pub fn new(words: usize, params: &CooccurrenceParams, folder: &Path) -> Result<PairCounter> {
         ensure!(
             (1..=1000).contains(&params.window),
+            "窗口不能是 {} 个词；请选 1 到 1000（通常为 5）",
             "a window of {} words cannot be; choose 1 to 1000 (5 is usual)",
             params.window
         );

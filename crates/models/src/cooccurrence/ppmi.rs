@@ -6,12 +6,13 @@
 
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rayon::prelude::*;
 
 use super::Cooccurrence;
 use crate::svd::{BLOCK, project, truncated};
 use crate::{Csr, NpzWriter, Row, RowsWriter, SparseRows, SvdParams};
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 
 params! {
@@ -29,9 +30,24 @@ params! {
 
 impl PpmiParams {
     fn check(&self) -> Result<()> {
-        ensure!(self.neg >= 1.0 && self.neg.is_finite(), "neg = {} is not at least 1; 1 takes nothing off", self.neg);
-        ensure!(self.cds > 0.0 && self.cds <= 1.0, "cds = {} is not above 0 and at most 1; 0.75 is usual", self.cds);
-        ensure!((0.0..=1.0).contains(&self.eig), "eig = {} is not between 0 and 1; 0.5 is usual", self.eig);
+        ensure!(
+            self.neg >= 1.0 && self.neg.is_finite(),
+            "neg = {} 小于 1；1 表示不减",
+            "neg = {} is not at least 1; 1 takes nothing off",
+            self.neg
+        );
+        ensure!(
+            self.cds > 0.0 && self.cds <= 1.0,
+            "cds = {} 须大于 0 且不超过 1；通常为 0.75",
+            "cds = {} is not above 0 and at most 1; 0.75 is usual",
+            self.cds
+        );
+        ensure!(
+            (0.0..=1.0).contains(&self.eig),
+            "eig = {} 须在 0 到 1 之间；通常为 0.5",
+            "eig = {} is not between 0 and 1; 0.5 is usual",
+            self.eig
+        );
         Ok(())
     }
 }

@@ -3,13 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rayon::prelude::*;
 
 use super::products::{ROWS_PER_BLOCK, deviations, scaled, sums};
 use crate::file::ModelFile;
 use crate::sparse::Numbers;
 use inkstone_base::disk::Scratch;
+use inkstone_base::ensure;
 use inkstone_base::simd::wide;
 
 /// Rows `[rows, dim]` in memory or in a mapped scratch file. Clones share the numbers.
@@ -24,6 +25,7 @@ impl DenseRows {
     pub fn new(dim: usize, data: Vec<f32>) -> Result<DenseRows> {
         ensure!(
             dim > 0 && data.len().is_multiple_of(dim),
+            "{} 个数不能切成 {dim} 列的行",
             "{} numbers cannot be cut into rows of {dim} columns",
             data.len()
         );
@@ -72,6 +74,7 @@ impl SpilledDense {
         let expected = *self.dim.get_or_insert(dim);
         ensure!(
             dim == expected && dim > 0 && rows.len().is_multiple_of(dim),
+            "第 {} 行有 {dim} 列，共 {} 个数，而前面的行有 {expected} 列",
             "row {} has {dim} columns of {} numbers in all, but the rows before it have {expected} columns",
             self.rows,
             rows.len()
@@ -156,6 +159,7 @@ impl Scaling {
         let (means, factors) = (file.numbers("means")?.to_vec(), file.numbers("factors")?.to_vec());
         ensure!(
             means.len() == factors.len() && !means.is_empty(),
+            "{} 个列均值，却有 {} 个系数；请重新训练",
             "{} means of columns, but {} factors; train the model again",
             means.len(),
             factors.len()

@@ -1,6 +1,6 @@
 //! Work that takes several fits: scores out of fold, and calibration on them.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use super::{Estimator, TrainingRows, fit_estimator};
 use crate::calibration::{CalibrationForm, Calibrator};
@@ -9,6 +9,7 @@ use crate::goal::Goal;
 use crate::learner::EstimatorParams;
 use crate::validation::Split;
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 
 /// The scores `[rows, outputs]` that each row got from a model that was fitted without its fold; NaN for a row that no fold
 /// tests. Call inside [`Ctx::install`].
@@ -22,7 +23,7 @@ pub fn out_of_fold(
 ) -> Result<Vec<f64>> {
     let mut scores = Vec::new();
     for (at, split) in splits.iter().enumerate() {
-        let fold = || format!("fold {} of {}", at + 1, splits.len());
+        let fold = || message!("第 {} 折（共 {} 折）", "fold {} of {}", at + 1, splits.len());
         let (trained, tested) = x.fold(split).with_context(fold)?;
         let model = fit_part(&trained, goal, rows, &split.train, params, ctx).with_context(fold)?;
         let k = model.outputs();
@@ -44,7 +45,13 @@ pub fn calibrate(
     form: CalibrationForm,
 ) -> Result<()> {
     let k = estimator.outputs();
-    ensure!(scores.len() == goal.rows() * k, "{} scores for {} rows and {k} outputs", scores.len(), goal.rows());
+    ensure!(
+        scores.len() == goal.rows() * k,
+        "{1} 行、{k} 个输出，却有 {0} 个得分",
+        "{} scores for {} rows and {k} outputs",
+        scores.len(),
+        goal.rows()
+    );
     let scored: Vec<usize> = (0..goal.rows()).filter(|&i| !scores[i * k].is_nan()).collect();
     let inputs: Vec<Vec<f64>> = scored.iter().map(|&i| estimator.calibration_inputs(&scores[i * k..][..k])).collect();
     let weights: Option<Vec<f64>> = weights.map(|w| scored.iter().map(|&i| w[i]).collect());
@@ -57,12 +64,12 @@ pub fn calibrate(
             Goal::Labels { labels, .. } => {
                 scored.iter().map(|&i| labels[i].binary_search(&(c as u32)).is_ok()).collect()
             }
-            Goal::Values(_) => anyhow::bail!("values have no probabilities to calibrate"),
+            Goal::Values(_) => inkstone_base::bail!("数值没有概率可校准", "values have no probabilities to calibrate"),
         };
         let scores: Vec<f64> = inputs.iter().map(|row| row[c]).collect();
         let name = goal.names().get(if k == 1 { 1 } else { c }).cloned().unwrap_or_default();
-        let found =
-            Calibrator::fit(form, &scores, &so, weights.as_deref()).with_context(|| format!("class {name:?}"))?;
+        let found = Calibrator::fit(form, &scores, &so, weights.as_deref())
+            .with_context(|| message!("类别 {name:?}", "class {name:?}"))?;
         calibrators.extend(found);
     }
     estimator.calibrators = calibrators;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use super::method::refused;
 use super::{Estimator, Task, TrainingRows};
@@ -10,6 +10,7 @@ use crate::design::Design;
 use crate::goal::Goal;
 use crate::learner::{EstimatorParams, FittedScorer, Link, Method, TrainingSet, class_weights};
 use crate::linear::LinearMap;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 
 /// Fits an estimator on rows. Its scores are not calibrated; [`super::calibrate`] does that. Call inside [`Ctx::install`].
@@ -20,10 +21,16 @@ pub fn fit_estimator(
     params: &EstimatorParams,
     ctx: &Ctx,
 ) -> Result<Estimator> {
-    ensure!(x.rows() == goal.rows(), "{} rows of features, but {} goals", x.rows(), goal.rows());
+    ensure!(
+        x.rows() == goal.rows(),
+        "特征有 {} 行，而目标有 {} 个",
+        "{} rows of features, but {} goals",
+        x.rows(),
+        goal.rows()
+    );
     goal.check()?;
     ensure!(params.method.learns(goal.kind()), refused(params.method, goal.kind()));
-    ensure!(x.cols() > 0, "there are no features to learn from");
+    ensure!(x.cols() > 0, "没有可学习的特征", "there are no features to learn from");
     let weights = match goal {
         Goal::Classes { class, names } => class_weights(class, names.len(), rows.weights, params.class_weight),
         Goal::Labels { .. } | Goal::Values(_) => rows.weights.map(<[f64]>::to_vec),
@@ -44,6 +51,7 @@ impl Estimator {
         let outputs = names.len();
         ensure!(
             outputs > 1 && intercepts.len() == outputs && weights.len().is_multiple_of(outputs),
+            "{} 个权重与 {} 个截距不是 {outputs} 个类别的",
             "{} weights and {} intercepts are none of {outputs} classes",
             weights.len(),
             intercepts.len()

@@ -1,10 +1,10 @@
 //! The table of the methods by which an estimator learns, each in the folder of its model.
 
-use anyhow::anyhow;
-
 use crate::goal::GoalKind;
 use crate::learner::{Contributions, Learner, Method};
 use crate::{bayes, boost, linear, mlp};
+
+use inkstone_base::error;
 
 impl Method {
     pub const ALL: [Method; 6] =
@@ -75,8 +75,14 @@ pub(super) fn refused(method: Method, wanted: GoalKind) -> anyhow::Error {
     let name = method.name();
     let others = Method::names_that_learn(wanted, "or");
     match wanted {
-        GoalKind::Values => anyhow!("{name} learns classes, not values; choose {others}"),
-        GoalKind::Classes => anyhow!("{name} learns values, not classes; choose {others}"),
-        GoalKind::Labels => anyhow!("{name} does not learn sets of labels; choose {others}"),
+        GoalKind::Values => {
+            error!("{name} 学习类别，不学数值；请选 {others}", "{name} learns classes, not values; choose {others}")
+        }
+        GoalKind::Classes => {
+            error!("{name} 学习数值，不学类别；请选 {others}", "{name} learns values, not classes; choose {others}")
+        }
+        GoalKind::Labels => {
+            error!("{name} 不学标签集合；请选 {others}", "{name} does not learn sets of labels; choose {others}")
+        }
     }
 }

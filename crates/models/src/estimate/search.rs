@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use super::cross::fit_part;
@@ -14,12 +14,16 @@ use crate::learner::{EstimatorParams, Method};
 use crate::metrics::area_under_curve;
 use crate::validation::Split;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
+use inkstone_base::{bail, ensure, message};
 
 /// Points of a grid at the most.
 const MOST_POINTS: usize = 1000;
 
-const NO_PROBABILITIES: &str =
-    "log_loss needs probabilities, and a support vector machine has none; choose auc, accuracy or f1";
+const NO_PROBABILITIES: Word = Word(
+    "log_loss 需要概率，而支持向量机没有；请选 auc、accuracy 或 f1",
+    "log_loss needs probabilities, and a support vector machine has none; choose auc, accuracy or f1",
+);
 
 const OF_CLASSES: [Measure; 4] = [Measure::Auc, Measure::Accuracy, Measure::F1, Measure::LogLoss];
 const OF_VALUES: [Measure; 3] = [Measure::R2, Measure::RankIc, Measure::Mse];
@@ -81,6 +85,7 @@ impl Measure {
     fn check(self, known: &[Measure]) -> Result<()> {
         ensure!(
             known.contains(&self),
+            "指标 {} 不适合该目标；请选 {}",
             "the measure {} does not suit the goal; choose {}",
             self.name(),
             known.iter().map(|measure| measure.name()).collect::<Vec<_>>().join(", ")
@@ -112,7 +117,7 @@ impl Measure {
             (Measure::Mse, Judgement::Values(report)) => -report.mse,
             (Measure::R2, Judgement::Values(report)) => report.r2.unwrap_or(f64::NAN),
             (Measure::RankIc, Judgement::Values(report)) => report.spearman.unwrap_or(f64::NAN),
-            _ => bail!("the measure {} does not suit the goal", self.name()),
+            _ => bail!("指标 {} 不适合该目标", "the measure {} does not suit the goal", self.name()),
         })
     }
 }
@@ -172,7 +177,7 @@ impl Search {
         self.points(params)?;
         let Some(measure) = self.measure else { return Ok(()) };
         measure.check(if learns_values { &OF_VALUES } else { &OF_CLASSES })?;
-        ensure!(measure != Measure::LogLoss || params.method != Method::Svm, "{NO_PROBABILITIES}");
+        ensure!(measure != Measure::LogLoss || params.method != Method::Svm, NO_PROBABILITIES);
         Ok(())
     }
 
@@ -187,7 +192,11 @@ impl Search {
     pub fn points(&self, params: &EstimatorParams) -> Result<Vec<BTreeMap<String, f64>>> {
         let mut points = vec![BTreeMap::new()];
         for (name, values) in &self.grid {
-            ensure!(!values.is_empty(), "the search has no values of {name}: give it some, or leave it out");
+            ensure!(
+                !values.is_empty(),
+                "搜索中 {name} 没有取值：请给出，或去掉它",
+                "the search has no values of {name}: give it some, or leave it out"
+            );
             let with = |point: &BTreeMap<String, f64>, value: f64| {
                 let mut point = point.clone();
                 point.insert(name.clone(), value);
@@ -196,6 +205,7 @@ impl Search {
             points = points.iter().flat_map(|point| values.iter().map(move |&value| with(point, value))).collect();
             ensure!(
                 points.len() <= MOST_POINTS,
+                "搜索的组合超过 {MOST_POINTS} 个；请减少取值",
                 "the search has more than {MOST_POINTS} combinations; give it fewer values"
             );
         }
@@ -211,13 +221,19 @@ impl EstimatorParams {
     pub fn with_settings(mut self, settings: &BTreeMap<String, f64>) -> Result<EstimatorParams> {
         ensure!(
             !(settings.contains_key("C") && settings.contains_key("alpha")),
+            "C 即 1/alpha：请只搜索其中一个",
             "C is 1/alpha: search among values of one of them"
         );
         let known = self.method.learner().settings();
         for (name, &value) in settings {
             let setting = known.iter().find(|setting| setting.name == name).with_context(|| {
                 let names: Vec<&str> = known.iter().map(|setting| setting.name).collect();
-                format!("{} has no setting {name:?} to search among; it has {}", self.method.name(), names.join(", "))
+                message!(
+                    "{} 没有可搜索的设置 {name:?}；它有 {}",
+                    "{} has no setting {name:?} to search among; it has {}",
+                    self.method.name(),
+                    names.join(", ")
+                )
             })?;
             setting.set(&mut self, value)?;
         }
@@ -240,9 +256,11 @@ pub fn search(
     let points = search.points(params)?;
     let mut figures = vec![Vec::with_capacity(splits.len()); points.len()];
     for (at, split) in splits.iter().enumerate() {
-        let (trained, tested) = x.fold(split).with_context(|| format!("fold {} of {}", at + 1, splits.len()))?;
+        let (trained, tested) =
+            x.fold(split).with_context(|| message!("第 {} 折（共 {} 折）", "fold {} of {}", at + 1, splits.len()))?;
         for (figures, settings) in figures.iter_mut().zip(&points) {
-            let place = || format!("fold {} of {}, {settings:?}", at + 1, splits.len());
+            let place =
+                || message!("第 {} 折（共 {} 折），{settings:?}", "fold {} of {}, {settings:?}", at + 1, splits.len());
             let params = params.clone().with_settings(settings)?;
             let model = fit_part(&trained, goal, rows, &split.train, &params, ctx).with_context(place)?;
             figures.push(measure.figure(&model, &tested, &goal.select(&split.test)).with_context(place)?);

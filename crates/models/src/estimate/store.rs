@@ -1,6 +1,6 @@
 //! An estimator as sections of a model file.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use super::{Estimator, Task};
@@ -8,6 +8,8 @@ use crate::calibration::Calibrator;
 use crate::file::ModelFile;
 use crate::learner::{Link, Method};
 use crate::linear::Convergence;
+
+use inkstone_base::{ensure, message};
 
 /// All of an estimator but its numbers.
 #[derive(Serialize, Deserialize)]
@@ -36,8 +38,10 @@ impl Estimator {
 
     /// Reads back [`Estimator::sections`]; rows have `columns` columns.
     pub fn from_file(file: &ModelFile, columns: usize) -> Result<Estimator> {
-        let plain: Plain = serde_json::from_slice(file.bytes("estimator")?)
-            .context("the section estimator is damaged or of another version; train the model again")?;
+        let plain: Plain = serde_json::from_slice(file.bytes("estimator")?).context(message!(
+            "estimator 一节损坏或属于另一版本；请重新训练",
+            "the section estimator is damaged or of another version; train the model again"
+        ))?;
         let scorer = plain.method.learner().read(file, columns)?;
         let Plain { method, task, link, calibrators, convergence } = plain;
         let estimator = Estimator { method, task, link, scorer, calibrators, convergence };
@@ -49,6 +53,7 @@ impl Estimator {
         };
         ensure!(
             outputs == expected && (estimator.calibrators.is_empty() || estimator.calibrators.len() == outputs),
+            "模型有 {outputs} 个输出，却写了 {expected} 个名称；请重新训练",
             "the model has {outputs} outputs, but {expected} are named; train it again"
         );
         Ok(estimator)

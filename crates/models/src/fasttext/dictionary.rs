@@ -4,10 +4,12 @@
 //! Numbers are fastText's: words first, then labels; row `words + b` is the row of bucket b. Hashes are FNV-1a over bytes
 //! that are widened with their sign, as fastText has them.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rustc_hash::FxHashMap;
 
 use super::params::{FastTextParams, Form};
+
+use inkstone_base::ensure;
 
 /// The word at the end of every line.
 pub const END_OF_LINE: &str = "</s>";
@@ -83,6 +85,7 @@ impl Dictionary {
     ) -> Result<Dictionary> {
         ensure!(
             words as u64 + u64::from(params.bucket) < 1 << 31,
+            "{words} 个词与 {} 个桶过多",
             "{words} words and {} buckets are too many",
             params.bucket
         );

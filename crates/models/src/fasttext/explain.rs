@@ -5,6 +5,8 @@ use anyhow::{Context, Result};
 use super::{FastText, Form};
 use crate::{Explanation, Part, component_names};
 
+use inkstone_base::message;
+
 impl FastText {
     /// Takes the score of a label (default: the likeliest one) apart by the features of a text, the largest first; for a model
     /// of words, a component of the text's vector by its words.
@@ -23,10 +25,13 @@ impl FastText {
             others.max_by(|&a, &b| p[a].total_cmp(&p[b]))
         };
         let label = match of {
-            None => best(None).context("a model has labels")?,
+            None => best(None).context(message!("模型应有标签", "a model has labels"))?,
             Some(name) => names.iter().position(|known| *known == name).with_context(|| {
                 let some = names.iter().take(20).copied().collect::<Vec<&str>>().join(", ");
-                format!("the model knows no label {name:?}; among those it knows are {some}")
+                message!(
+                    "模型不认识标签 {name:?}；它认识的有 {some}",
+                    "the model knows no label {name:?}; among those it knows are {some}"
+                )
             })?,
         };
         let (direction, against, formula) = self.direction(label, best(Some(label)));
@@ -65,11 +70,14 @@ impl FastText {
         let vector = self.sentence_vector(tokens);
         let farthest = || (0..vector.len()).rev().max_by(|&a, &b| vector[a].abs().total_cmp(&vector[b].abs()));
         let component = match of {
-            None => farthest().context("a vector has components")?,
-            Some(name) => names
-                .iter()
-                .position(|known| known == name)
-                .with_context(|| format!("the model has no component {name}; there are c1 to c{}", names.len()))?,
+            None => farthest().context(message!("向量应有分量", "a vector has components"))?,
+            Some(name) => names.iter().position(|known| known == name).with_context(|| {
+                message!(
+                    "模型没有分量 {name}；有 c1 到 c{}",
+                    "the model has no component {name}; there are c1 to c{}",
+                    names.len()
+                )
+            })?,
         };
         let mut words: Vec<&str> = tokens.to_vec();
         words.sort_unstable();

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use serde_json::json;
@@ -20,6 +20,8 @@ use super::quantiser::Quantiser;
 use super::{Dictionary, FastText, FastTextParams, Form, Loss};
 use crate::{ModelFile, ModelHeader, Training, write_model};
 use inkstone_base::disk;
+use inkstone_base::language::{Message, Word};
+use inkstone_base::{bail, ensure, message};
 
 const MAGIC: i32 = 793_712_314;
 const VERSION: i32 = 12;
@@ -31,9 +33,9 @@ const PIECE: usize = 1 << 16;
 
 /// True if a file begins as fastText's do.
 pub fn is_fasttext(path: &Path) -> Result<bool> {
-    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    let file = File::open(path).with_context(|| message!("无法打开 {}", "cannot open {}", path.display()))?;
     let mut start = Vec::new();
-    file.take(4).read_to_end(&mut start).with_context(|| format!("cannot read {}", path.display()))?;
+    file.take(4).read_to_end(&mut start).with_context(|| message!("无法读取 {}", "cannot read {}", path.display()))?;
     Ok(start == MAGIC.to_le_bytes())
 }
 
@@ -85,22 +87,29 @@ impl<R: BufRead> Bytes<R> {
     }
 
     /// A whole number that cannot be below 0.
-    fn count(&mut self, what: &str) -> Result<usize> {
+    fn count(&mut self, what: Word) -> Result<usize> {
         let (at, value) = (self.at, self.int()?);
-        usize::try_from(value).ok().with_context(|| format!("byte {at}: {what} cannot be {value}"))
+        usize::try_from(value)
+            .ok()
+            .with_context(|| message!("第 {at} 字节：{what} 不能是 {value}", "byte {at}: {what} cannot be {value}"))
     }
 
-    fn long_count(&mut self, what: &str) -> Result<usize> {
+    fn long_count(&mut self, what: Word) -> Result<usize> {
         let (at, value) = (self.at, self.long()?);
-        usize::try_from(value).ok().with_context(|| format!("byte {at}: {what} cannot be {value}"))
+        usize::try_from(value)
+            .ok()
+            .with_context(|| message!("第 {at} 字节：{what} 不能是 {value}", "byte {at}: {what} cannot be {value}"))
     }
 
-    fn flag(&mut self, what: &str) -> Result<bool> {
+    fn flag(&mut self, what: Word) -> Result<bool> {
         let at = self.at;
         match self.array()? {
             [0] => Ok(false),
             [1] => Ok(true),
-            [other] => bail!("byte {at}: whether {what} is 0 or 1, not {other}"),
+            [other] => bail!(
+                "第 {at} 字节：{what} 只能为 0 或 1，不能是 {other}",
+                "byte {at}: whether {what} is 0 or 1, not {other}"
+            ),
         }
     }
 
@@ -108,13 +117,17 @@ impl<R: BufRead> Bytes<R> {
         let (at, mut name) = (self.at, Vec::new());
         let left = (self.length - at) as u64;
         self.at += self.input.by_ref().take(left).read_until(0, &mut name)?;
-        ensure!(name.pop() == Some(0), "the file ends within the name at byte {at}");
+        ensure!(
+            name.pop() == Some(0),
+            "文件在第 {at} 字节的名称中间结束",
+            "the file ends within the name at byte {at}"
+        );
         // A name that is not UTF-8 stays as a row; no text can have it.
         Ok(String::from_utf8_lossy(&name).into())
     }
 
     fn floats(&mut self, n: usize) -> Result<Vec<f32>> {
-        self.expect(n.checked_mul(4).context("a matrix is too large")?)?;
+        self.expect(n.checked_mul(4).context(message!("有矩阵过大", "a matrix is too large"))?)?;
         let mut values = vec![0f32; n];
         for piece in values.chunks_mut(PIECE) {
             self.fill(bytemuck::cast_slice_mut(piece))?;
@@ -125,8 +138,11 @@ impl<R: BufRead> Bytes<R> {
     }
 }
 
-fn ends(end: usize, n: usize, at: usize) -> String {
-    format!("the file ends at byte {end}, {n} more were expected after byte {at}")
+fn ends(end: usize, n: usize, at: usize) -> Message {
+    message!(
+        "文件在第 {end} 字节结束，第 {at} 字节之后应还有 {n} 字节",
+        "the file ends at byte {end}, {n} more were expected after byte {at}"
+    )
 }
 
 impl FastText {
@@ -136,29 +152,46 @@ impl FastText {
 
     /// Reads a file of fastText.
     pub fn open(path: &Path) -> Result<FastText> {
-        let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
-        let length = file.metadata().with_context(|| format!("cannot read {}", path.display()))?.len() as usize;
-        FastText::read(BufReader::with_capacity(1 << 18, file), length, false)
-            .with_context(|| format!("{} is not a whole model of fastText, or is damaged", path.display()))
+        let file = File::open(path).with_context(|| message!("无法打开 {}", "cannot open {}", path.display()))?;
+        let length =
+            file.metadata().with_context(|| message!("无法读取 {}", "cannot read {}", path.display()))?.len() as usize;
+        FastText::read(BufReader::with_capacity(1 << 18, file), length, false).with_context(|| {
+            message!(
+                "{} 不是完整的 fastText 模型，或已损坏",
+                "{} is not a whole model of fastText, or is damaged",
+                path.display()
+            )
+        })
     }
 
     /// Reads what [`FastText::write`] or fastText wrote, of so many bytes. `seen` says that buckets without a row count as rows of zeros.
     pub(super) fn read(input: impl BufRead, length: usize, seen: bool) -> Result<FastText> {
         let mut bytes = Bytes { input, length, at: 0 };
-        ensure!(bytes.int()? == MAGIC, "it does not begin as fastText's files do");
+        ensure!(bytes.int()? == MAGIC, "它的开头不是 fastText 文件的样子", "it does not begin as fastText's files do");
         let version = bytes.int()?;
-        ensure!([11, VERSION].contains(&version), "version {version} is not known; 11 and 12 are");
+        ensure!(
+            [11, VERSION].contains(&version),
+            "不认识版本 {version}；支持 11 和 12",
+            "version {version} is not known; 11 and 12 are"
+        );
         let params = parameters(&mut bytes, version)?;
-        let (dictionary, pruned) = dictionary(&mut bytes, &params, seen).context("the dictionary")?;
-        let quantised = bytes.flag("the input matrix is quantised")?;
+        let (dictionary, pruned) = dictionary(&mut bytes, &params, seen).context(message!("词典", "the dictionary"))?;
+        let quantised = bytes.flag(Word("输入矩阵是否量化", "the input matrix is quantised"))?;
         ensure!(
             quantised || seen || !pruned,
+            "桶已剪枝，而矩阵未量化；fastText 也拒绝这样的文件",
             "the buckets were pruned, but the matrix is not quantised; fastText refuses such a file too"
         );
-        let input = matrix(&mut bytes, quantised).context("the input matrix")?;
-        let quantised = bytes.flag("the output matrix is quantised")? && quantised;
-        let output = matrix(&mut bytes, quantised).context("the output matrix")?;
-        ensure!(bytes.at == length, "{} bytes follow its end at byte {}", length - bytes.at, bytes.at);
+        let input = matrix(&mut bytes, quantised).context(message!("输入矩阵", "the input matrix"))?;
+        let quantised = bytes.flag(Word("输出矩阵是否量化", "the output matrix is quantised"))? && quantised;
+        let output = matrix(&mut bytes, quantised).context(message!("输出矩阵", "the output matrix"))?;
+        ensure!(
+            bytes.at == length,
+            "文件在第 {1} 字节结束后还有 {0} 字节",
+            "{} bytes follow its end at byte {}",
+            length - bytes.at,
+            bytes.at
+        );
         FastText::from_parts(params, dictionary, input, output)
     }
 
@@ -166,7 +199,8 @@ impl FastText {
     pub fn from_file(file: &ModelFile) -> Result<FastText> {
         file.expect(FastText::KIND, FastText::VERSION)?;
         let bytes = file.bytes("model")?;
-        let mut model = FastText::read(bytes, bytes.len(), file.param("seen")?).context("its section model")?;
+        let mut model = FastText::read(bytes, bytes.len(), file.param("seen")?)
+            .context(message!("它的 model 一节", "its section model"))?;
         let params: FastTextParams = file.param("fasttext")?;
         (model.params.lr, model.params.label) = (params.lr, params.label);
         model.params.min_count_label = params.min_count_label;
@@ -196,7 +230,10 @@ impl FastText {
     /// Writes the model; `compact`: without the buckets that training never met, as only [`FastText::read`] with `seen` takes it.
     pub(super) fn write(&self, out: &mut impl Write, compact: bool) -> Result<()> {
         let p = &self.params;
-        let int = |value: usize| i32::try_from(value).context("a parameter is too large for fastText's file");
+        let int = |value: usize| {
+            i32::try_from(value)
+                .context(message!("有参数超出 fastText 文件所能记", "a parameter is too large for fastText's file"))
+        };
         let (window, epochs, negative, ngrams) =
             (int(p.window)?, int(p.epochs)?, int(p.negative)?, int(p.word_ngrams)?);
         let min_count = int(usize::try_from(p.min_count)?)?;
@@ -222,7 +259,7 @@ impl FastText {
         let d = &self.dictionary;
         let (words, labels) = (d.words().len(), d.labels().len());
         for count in [words + labels, words, labels] {
-            out.write_all(&i32::try_from(count).context("too many words")?.to_le_bytes())?;
+            out.write_all(&i32::try_from(count).context(message!("词过多", "too many words"))?.to_le_bytes())?;
         }
         out.write_all(&(d.tokens as i64).to_le_bytes())?;
         let pruned = match &d.buckets {
@@ -236,6 +273,7 @@ impl FastText {
             for (name, count) in names.iter().zip(counts) {
                 ensure!(
                     !name.contains('\0'),
+                    "名称 {name:?} 无法写出：fastText 文件中名称以该字节结尾",
                     "the name {name:?} cannot be written: in fastText's file names end with that byte"
                 );
                 out.write_all(name.as_bytes())?;
@@ -278,34 +316,35 @@ fn in_order(map: &FxHashMap<u32, u32>) -> Vec<(u32, u32)> {
 }
 
 fn parameters(bytes: &mut Bytes<impl BufRead>, version: i32) -> Result<FastTextParams> {
-    let dim = bytes.count("the dimension")?;
-    let window = bytes.count("the window")?;
-    let epochs = bytes.count("the number of epochs")?;
-    let min_count = bytes.count("the least count")? as u64;
-    let negative = bytes.count("the number of negative samples")?;
-    let word_ngrams = bytes.count("the length of word n-grams")?;
+    let dim = bytes.count(Word("维数", "the dimension"))?;
+    let window = bytes.count(Word("窗口", "the window"))?;
+    let epochs = bytes.count(Word("轮数", "the number of epochs"))?;
+    let min_count = bytes.count(Word("最低频数", "the least count"))? as u64;
+    let negative = bytes.count(Word("负采样数", "the number of negative samples"))?;
+    let word_ngrams = bytes.count(Word("词 n 元组长度", "the length of word n-grams"))?;
     let at = bytes.at;
     let loss = match bytes.int()? {
         1 => Loss::Hs,
         2 => Loss::Ns,
         3 => Loss::Softmax,
         4 => Loss::Ova,
-        other => bail!("byte {at}: there is no loss {other}"),
+        other => bail!("第 {at} 字节：没有损失函数 {other}", "byte {at}: there is no loss {other}"),
     };
     let at = bytes.at;
     let form = match bytes.int()? {
         1 => Form::Cbow,
         2 => Form::Skipgram,
         3 => Form::Supervised,
-        other => bail!("byte {at}: there is no model {other}"),
+        other => bail!("第 {at} 字节：没有模型 {other}", "byte {at}: there is no model {other}"),
     };
-    let bucket = bytes.count("the number of buckets")? as u32;
-    let minn = bytes.count("the shortest n-gram")?;
+    let bucket = bytes.count(Word("桶数", "the number of buckets"))? as u32;
+    let minn = bytes.count(Word("最短 n 元组", "the shortest n-gram"))?;
     // Supervised models of the older version had no character n-grams, whatever their file says.
-    let maxn = bytes.count("the longest n-gram")? * usize::from(version > 11 || form != Form::Supervised);
+    let maxn =
+        bytes.count(Word("最长 n 元组", "the longest n-gram"))? * usize::from(version > 11 || form != Form::Supervised);
     bytes.int()?;
     let sample = f64::from_le_bytes(bytes.array()?);
-    ensure!(dim > 0, "the dimension cannot be 0");
+    ensure!(dim > 0, "维数不能为 0", "the dimension cannot be 0");
     let lr = FastTextParams::default().lr;
     let params = FastTextParams {
         form,
@@ -328,26 +367,39 @@ fn parameters(bytes: &mut Bytes<impl BufRead>, version: i32) -> Result<FastTextP
 
 fn dictionary(bytes: &mut Bytes<impl BufRead>, params: &FastTextParams, seen: bool) -> Result<(Dictionary, bool)> {
     let at = bytes.at;
-    let (size, words, labels) =
-        (bytes.count("its size")?, bytes.count("the number of words")?, bytes.count("the number of labels")?);
-    ensure!(words.checked_add(labels) == Some(size), "byte {at}: {words} words and {labels} labels are not {size}");
-    let tokens = bytes.long_count("the number of tokens")? as u64;
+    let (size, words, labels) = (
+        bytes.count(Word("大小", "its size"))?,
+        bytes.count(Word("词数", "the number of words"))?,
+        bytes.count(Word("标签数", "the number of labels"))?,
+    );
+    ensure!(
+        words.checked_add(labels) == Some(size),
+        "第 {at} 字节：{words} 个词与 {labels} 个标签之和不是 {size}",
+        "byte {at}: {words} words and {labels} labels are not {size}"
+    );
+    let tokens = bytes.long_count(Word("词元数", "the number of tokens"))? as u64;
     let at = bytes.at;
     let pruned = bytes.long()?;
     ensure!(
         pruned >= -1 && pruned <= i64::from(params.bucket),
+        "第 {at} 字节：{} 个桶中不能保留 {pruned} 个",
         "byte {at}: {pruned} of {} buckets cannot be kept",
         params.bucket
     );
-    ensure!(size <= bytes.length / 10, "byte {at}: the file is too short for {size} words");
+    ensure!(
+        size <= bytes.length / 10,
+        "第 {at} 字节：文件太短，容不下 {size} 个词",
+        "byte {at}: the file is too short for {size} words"
+    );
     let (mut names, mut counts) = (Vec::with_capacity(size), Vec::with_capacity(size));
     for i in 0..size {
         let at = bytes.at;
-        let name = bytes.name().with_context(|| format!("word {} of {size}", i + 1))?;
-        counts.push(bytes.long_count("a count")? as u64);
+        let name = bytes.name().with_context(|| message!("第 {} 个词（共 {size} 个）", "word {} of {size}", i + 1))?;
+        counts.push(bytes.long_count(Word("计数", "a count"))? as u64);
         let [kind] = bytes.array()?;
         ensure!(
             kind == u8::from(i >= words),
+            "第 {at} 字节：第 {} 个名称 {name:?}（共 {size} 个）种类为 {kind}，次序不对",
             "byte {at}: {name:?}, name {} of {size}, has kind {kind} out of its order",
             i + 1
         );
@@ -359,33 +411,42 @@ fn dictionary(bytes: &mut Bytes<impl BufRead>, params: &FastTextParams, seen: bo
         let mut map = FxHashMap::default();
         for _ in 0..pruned {
             let at = bytes.at;
-            let (bucket, row) = (bytes.count("a bucket")? as u32, bytes.count("a row")? as u32);
+            let (bucket, row) = (bytes.count(Word("桶", "a bucket"))? as u32, bytes.count(Word("行", "a row"))? as u32);
             ensure!(
                 bucket < params.bucket && i64::from(row) < pruned,
+                "第 {at} 字节：桶 {bucket} 不能是 {pruned} 行中的第 {row} 行",
                 "byte {at}: bucket {bucket} cannot have row {row} of {pruned}"
             );
             map.insert(bucket, row);
         }
-        ensure!(map.len() as i64 == pruned, "a bucket has two rows");
+        ensure!(map.len() as i64 == pruned, "有桶对应两行", "a bucket has two rows");
         if seen { Buckets::Seen(map) } else { Buckets::Pruned(map) }
     };
     Ok((Dictionary::from_parts(names, counts, words, tokens, buckets, params)?, pruned >= 0))
 }
 
 fn matrix(bytes: &mut Bytes<impl BufRead>, quantised: bool) -> Result<Matrix> {
-    let norms_apart = quantised && bytes.flag("lengths are apart")?;
+    let norms_apart = quantised && bytes.flag(Word("长度是否分开", "lengths are apart"))?;
     let at = bytes.at;
-    let (rows, dim) = (bytes.long_count("the number of rows")?, bytes.long_count("the dimension")?);
-    ensure!(dim > 0 && dim <= 1 << 20, "byte {at}: a row cannot have {dim} values");
+    let (rows, dim) =
+        (bytes.long_count(Word("行数", "the number of rows"))?, bytes.long_count(Word("维数", "the dimension"))?);
+    ensure!(
+        dim > 0 && dim <= 1 << 20,
+        "第 {at} 字节：一行不能有 {dim} 个值",
+        "byte {at}: a row cannot have {dim} values"
+    );
     if !quantised {
-        let cells = rows.checked_mul(dim).with_context(|| format!("byte {at}: {rows} rows are too many"))?;
+        let cells = rows
+            .checked_mul(dim)
+            .with_context(|| message!("第 {at} 字节：{rows} 行过多", "byte {at}: {rows} rows are too many"))?;
         return Ok(Matrix::Dense { rows, dim, values: bytes.floats(cells)? });
     }
-    let size = bytes.count("the number of codes")?;
+    let size = bytes.count(Word("码数", "the number of codes"))?;
     let codes = bytes.take(size)?;
     let quantiser = quantiser(bytes)?;
     ensure!(
         quantiser.dim() == dim && rows.checked_mul(quantiser.parts()) == Some(size),
+        "第 {at} 字节：{size} 个码不能组成 {rows} 行 {dim} 维、分为 {} 段的值",
         "byte {at}: {size} codes do not make {rows} rows of {dim} values in {} parts",
         quantiser.parts()
     );
@@ -393,19 +454,29 @@ fn matrix(bytes: &mut Bytes<impl BufRead>, quantised: bool) -> Result<Matrix> {
         true => Some((bytes.take(rows)?, self::quantiser(bytes)?)),
         false => None,
     };
-    ensure!(norms.as_ref().is_none_or(|(_, quantiser)| quantiser.dim() == 1), "byte {at}: lengths have one value");
+    ensure!(
+        norms.as_ref().is_none_or(|(_, quantiser)| quantiser.dim() == 1),
+        "第 {at} 字节：长度应为一个值",
+        "byte {at}: lengths have one value"
+    );
     Ok(Matrix::Quantised { rows, codes, quantiser, norms })
 }
 
 fn quantiser(bytes: &mut Bytes<impl BufRead>) -> Result<Quantiser> {
     let at = bytes.at;
-    let mut number = || bytes.count("a size of the quantiser");
+    let mut number = || bytes.count(Word("量化器的大小", "a size of the quantiser"));
     let (dim, parts, width, last) = (number()?, number()?, number()?, number()?);
-    ensure!((1..=1 << 20).contains(&dim), "byte {at}: a quantiser of {dim} values cannot be");
-    let quantiser = Quantiser::new(dim, width, bytes.floats(dim * 256)?).with_context(|| format!("byte {at}"))?;
+    ensure!(
+        (1..=1 << 20).contains(&dim),
+        "第 {at} 字节：不能有 {dim} 维的量化器",
+        "byte {at}: a quantiser of {dim} values cannot be"
+    );
+    let quantiser =
+        Quantiser::new(dim, width, bytes.floats(dim * 256)?).with_context(|| message!("第 {at} 字节", "byte {at}"))?;
     let rest = dim - (quantiser.parts() - 1) * width;
     ensure!(
         parts == quantiser.parts() && last == rest,
+        "第 {at} 字节：{dim} 维按 {width} 分段，不是 {parts} 段、末段 {last}",
         "byte {at}: {dim} values in parts of {width} are not {parts} parts, the last of {last}"
     );
     Ok(quantiser)
@@ -424,7 +495,11 @@ fn write_matrix(matrix: &Matrix, out: &mut impl Write) -> Result<()> {
         Matrix::Quantised { codes, quantiser, norms, .. } => {
             out.write_all(&[u8::from(norms.is_some())])?;
             sizes(out)?;
-            out.write_all(&i32::try_from(codes.len()).context("too many rows for a quantised file")?.to_le_bytes())?;
+            out.write_all(
+                &i32::try_from(codes.len())
+                    .context(message!("行数超出量化文件所能记", "too many rows for a quantised file"))?
+                    .to_le_bytes(),
+            )?;
             out.write_all(codes)?;
             write_quantiser(quantiser, out)?;
             if let Some((codes, quantiser)) = norms {

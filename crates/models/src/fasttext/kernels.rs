@@ -3,7 +3,9 @@
 //! They are compiled for wide vectors where they are called within [`inkstone_base::simd::wide`]. Every sum has one order, so results
 //! are the same bits on every processor.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
+
+use inkstone_base::ensure;
 
 /// Rows are multiples of this many values.
 const WIDTH: usize = 16;
@@ -48,7 +50,7 @@ impl WeightTable {
 
     /// Takes up rows without padding, `[rows, dim]`.
     pub(super) fn fill(&mut self, values: &[f32]) -> Result<()> {
-        ensure!(values.len() == self.rows * self.dim, "the checkpoint is of another size");
+        ensure!(values.len() == self.rows * self.dim, "检查点的大小不同", "the checkpoint is of another size");
         let rows = self.values.chunks_exact_mut(self.stride).zip(values.chunks_exact(self.dim));
         rows.for_each(|(row, values)| row[..values.len()].copy_from_slice(values));
         Ok(())

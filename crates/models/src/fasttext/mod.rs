@@ -32,12 +32,14 @@ pub use supervised::Samples;
 pub use supervised::train_supervised;
 pub use words::train_words;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use crate::{Training, WordVectors};
 
 use matrix::Matrix;
 use tree::Tree;
+
+use inkstone_base::ensure;
 
 /// A fastText model of any kind.
 #[derive(Clone, Debug)]
@@ -69,10 +71,11 @@ impl FastText {
             true => (dictionary.label_counts(), "labels"),
             false => (dictionary.word_counts(), "words"),
         };
-        ensure!(!counts.is_empty(), "there are no {what}");
+        ensure!(!counts.is_empty(), "没有{what}", "there are no {what}");
         for (name, matrix, rows) in [("input", &input, dictionary.rows()), ("output", &output, counts.len())] {
             ensure!(
                 matrix.rows() == rows && matrix.dim() == params.dim,
+                "矩阵 {name} 为 {} x {}，而词典与参数要求 {rows} x {}",
                 "the {name} matrix is {} x {}, but the dictionary and the parameters ask for {rows} x {}",
                 matrix.rows(),
                 matrix.dim(),

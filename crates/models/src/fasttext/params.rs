@@ -1,7 +1,9 @@
 //! Parameters of fastText models, under fastText's names and in the order of its file.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
+
+use inkstone_base::ensure;
 
 /// The task of a model. Numbers are those of the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,34 +95,75 @@ impl FastTextParams {
 
     /// Checks them, and sets aside buckets that nothing would be hashed into, as fastText does.
     pub(super) fn checked(mut self) -> Result<FastTextParams> {
-        ensure!(self.dim > 0 && self.dim <= 1 << 16, "a vector has 1 to 65536 values, not {} (--dim)", self.dim);
+        ensure!(
+            self.dim > 0 && self.dim <= 1 << 16,
+            "向量须有 1 到 65536 维，而不是 {}（--dim）",
+            "a vector has 1 to 65536 values, not {} (--dim)",
+            self.dim
+        );
         ensure!(
             self.epochs > 0 && self.epochs <= i32::MAX as usize,
+            "{} 轮没有可做的（--epochs）",
             "there is nothing to do in {} epochs (--epochs)",
             self.epochs
         );
-        ensure!(self.lr.is_finite() && self.lr > 0.0, "the rate of learning is above 0, not {} (--lr)", self.lr);
-        ensure!(self.window > 0 && self.window <= 1000, "a window has 1 to 1000 words, not {} (--window)", self.window);
+        ensure!(
+            self.lr.is_finite() && self.lr > 0.0,
+            "学习率须大于 0，而不是 {}（--lr）",
+            "the rate of learning is above 0, not {} (--lr)",
+            self.lr
+        );
+        ensure!(
+            self.window > 0 && self.window <= 1000,
+            "窗口须为 1 到 1000 个词，而不是 {}（--window）",
+            "a window has 1 to 1000 words, not {} (--window)",
+            self.window
+        );
         ensure!(
             self.word_ngrams > 0 && self.word_ngrams <= 100,
+            "n 元组须为 1 到 100 个词，而不是 {}（--word-ngrams）",
             "n-grams have 1 to 100 words, not {} (--word-ngrams)",
             self.word_ngrams
         );
         ensure!(
             self.maxn == 0 || (self.minn <= self.maxn && self.maxn <= 100),
+            "字符 n 元组不能为 {} 到 {} 个字符：--minn 不超过 --maxn，后者不超过 100",
             "character n-grams of {} to {} characters cannot be: --minn is at most --maxn, and this at most 100",
             self.minn,
             self.maxn
         );
         ensure!(
             self.loss != Loss::Ova || self.form == Form::Supervised,
+            "损失函数 ova 用于标签：请用 ns、hs 或 softmax",
             "the loss ova is for labels: take ns, hs or softmax"
         );
-        ensure!(self.negative > 0 || self.loss != Loss::Ns, "negative sampling draws at least one (--negative)");
-        ensure!(self.sample > 0.0, "the threshold of sampling is above 0, not {} (--sample)", self.sample);
-        ensure!(self.bucket <= 1 << 30, "there are at most 2^30 buckets, not {} (--bucket)", self.bucket);
-        ensure!(!self.label.is_empty(), "--label must not be empty: every word would be a label");
-        ensure!(!self.hashes() || self.bucket > 0, "n-grams need buckets to be hashed into (--bucket)");
+        ensure!(
+            self.negative > 0 || self.loss != Loss::Ns,
+            "负采样至少抽一个（--negative）",
+            "negative sampling draws at least one (--negative)"
+        );
+        ensure!(
+            self.sample > 0.0,
+            "采样阈值须大于 0，而不是 {}（--sample）",
+            "the threshold of sampling is above 0, not {} (--sample)",
+            self.sample
+        );
+        ensure!(
+            self.bucket <= 1 << 30,
+            "桶最多 2^30 个，而不是 {}（--bucket）",
+            "there are at most 2^30 buckets, not {} (--bucket)",
+            self.bucket
+        );
+        ensure!(
+            !self.label.is_empty(),
+            "--label 不能为空：否则每个词都是标签",
+            "--label must not be empty: every word would be a label"
+        );
+        ensure!(
+            !self.hashes() || self.bucket > 0,
+            "n 元组须哈希到桶中（--bucket）",
+            "n-grams need buckets to be hashed into (--bucket)"
+        );
         if !self.hashes() {
             self.bucket = 0;
         }

@@ -1,12 +1,13 @@
 //! Quantisation of a classifier: fewer features, and codes in place of their vectors (Joulin and others 2016, FastText.zip).
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rustc_hash::FxHashMap;
 
 use super::dictionary::{Buckets, END_OF_LINE};
 use super::matrix::Matrix;
 use super::quantiser::Quantiser;
 use super::{Dictionary, FastText};
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 
 params! {
@@ -18,8 +19,12 @@ params! {
         /// Values that one code stands for.
         dsub: usize = 2, number("N", "--dim", requires = "quantize");
         /// Give the lengths of vectors codes of their own.
+        ///
+        /// 向量的长度单独编码。
         qnorm: bool = false, arg(long, requires = "quantize");
         /// Quantise the labels' vectors too.
+        ///
+        /// 同时量化标签的向量。
         qout: bool = false, arg(long, requires = "quantize");
     }
 }
@@ -28,8 +33,12 @@ impl FastText {
     /// The model with its least important features left out and codes for the vectors of the others. Buckets that
     /// training never met are left out in any case.
     pub fn quantised(&self, params: &QuantiseParams, ctx: &Ctx) -> Result<FastText> {
-        ensure!(self.is_supervised(), "only supervised models are quantised; give --quantize with labels alone");
-        ensure!(!self.is_quantised(), "the model is quantised already");
+        ensure!(
+            self.is_supervised(),
+            "只有监督模型可量化；--quantize 只用于有标签时",
+            "only supervised models are quantised; give --quantize with labels alone"
+        );
+        ensure!(!self.is_quantised(), "模型已经量化", "the model is quantised already");
         let rows = self.kept(params.cutoff);
         let dictionary = self.pruned(&rows)?;
         let values: Vec<f32> = rows.iter().flat_map(|&row| self.input.row(row)).collect();

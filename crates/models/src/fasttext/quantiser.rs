@@ -3,10 +3,11 @@
 //! Jégou, Douze, Schmid (2011), Product Quantization for Nearest Neighbor Search; k-means and layout as in fastText.
 //! Parts are learned apart, each with its own seed, so the result does not depend on the number of threads.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rayon::prelude::*;
 
 use crate::random::Random;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 
 /// Centroids of a part: as many as a byte tells apart.
@@ -31,8 +32,17 @@ pub(super) struct Quantiser {
 impl Quantiser {
     /// The quantiser from the numbers of a file.
     pub(super) fn new(dim: usize, width: usize, centroids: Vec<f32>) -> Result<Quantiser> {
-        ensure!(dim > 0 && (1..=dim).contains(&width), "a quantiser of {dim} values in parts of {width} cannot be");
-        ensure!(centroids.len() == dim * CENTROIDS, "{} values are no centroids of {dim}", centroids.len());
+        ensure!(
+            dim > 0 && (1..=dim).contains(&width),
+            "不能有 {dim} 维、按 {width} 分段的量化器",
+            "a quantiser of {dim} values in parts of {width} cannot be"
+        );
+        ensure!(
+            centroids.len() == dim * CENTROIDS,
+            "{} 个值不是 {dim} 维的质心",
+            "{} values are no centroids of {dim}",
+            centroids.len()
+        );
         Ok(Quantiser { dim, width, centroids })
     }
 
@@ -68,10 +78,10 @@ impl Quantiser {
         let n = x.len() / dim;
         ensure!(
             n >= CENTROIDS,
-            "quantisation needs {CENTROIDS} rows of words and n-grams, and the model has {n}: keep it as it is, or give it \
-             more text"
+            "量化需要 {CENTROIDS} 行词与 n 元组，而模型有 {n} 行：请保持原样，或提供更多文本",
+            "quantisation needs {CENTROIDS} rows of words and n-grams, and the model has {n}: keep it as it is, or give it more text"
         );
-        ensure!(width > 0, "a part has at least one value (--dsub)");
+        ensure!(width > 0, "每段至少一个值（--dsub）", "a part has at least one value (--dsub)");
         let width = width.min(dim);
         let parts = dim.div_ceil(width);
         let learned = ctx.install(|| {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use serde_json::json;
 
 use super::kernels::{WeightTable, add, add_scaled, scale};
@@ -12,6 +12,7 @@ use super::{Dictionary, FastText, FastTextParams, Form, Loss};
 use crate::WordVectors;
 use crate::checkpoint::Checkpoint;
 use crate::random::Random;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_base::simd::wide;
 
@@ -74,6 +75,7 @@ pub(super) fn learn(
 ) -> Result<(LossOutput, Vec<f64>)> {
     ensure!(
         samples.len() > 0,
+        "没有文档同时有保留下来的标签和词：请降低 --min-count 或 --min-count-label",
         "no document has a label and a word that are kept: lower --min-count or --min-count-label"
     );
     let mut output = LossOutput::new(counts, params);
@@ -167,6 +169,7 @@ pub(super) fn passed(
 pub(super) fn check_loss(loss: f64, epoch: usize, params: &FastTextParams, lr: f32) -> Result<()> {
     ensure!(
         loss.is_finite(),
+        "训练在第 {} 轮（共 {} 轮）发散，学习率 {lr}：损失为 {loss}；请降低 --lr（现为 {}）",
         "training diverged in epoch {} of {} at a learning rate of {lr}: the loss is {loss}; lower --lr (now {})",
         epoch + 1,
         params.epochs,
@@ -185,6 +188,7 @@ pub(super) fn begin(
     if let Some(vectors) = pretrained {
         ensure!(
             vectors.dim() == params.dim,
+            "预训练向量为 {} 维，模型为 {} 维：请设置 --dim {0}，或换用其他向量",
             "the pretrained vectors have {} values and the model {}: set --dim {0}, or take other vectors",
             vectors.dim(),
             params.dim

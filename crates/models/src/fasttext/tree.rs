@@ -1,6 +1,8 @@
 //! The Huffman tree of hierarchical softmax, built as fastText builds it, so that its models are read rightly.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
+
+use inkstone_base::ensure;
 
 /// The count that fastText gives a node that is not made yet.
 const UNMADE: i64 = 1_000_000_000_000_000;
@@ -22,6 +24,7 @@ impl Tree {
         let sum = counts.iter().try_fold(0u64, |sum, &count| sum.checked_add(count));
         ensure!(
             !counts.contains(&0) && sum.is_some_and(|sum| sum < UNMADE as u64),
+            "分层 softmax 要求各输出出现 1 到 10^15 次，而计数不是",
             "hierarchical softmax needs outputs that occur 1 to 10^15 times, and its counts are others"
         );
         Ok(Tree::new(counts))

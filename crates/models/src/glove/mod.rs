@@ -10,9 +10,11 @@
 mod pairs;
 mod train;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 pub use pairs::Pairs;
+
+use inkstone_base::ensure;
 
 /// Exponent of the weights of rarer pairs, alpha of the paper.
 const ALPHA: f64 = 0.75;
@@ -35,10 +37,24 @@ params! {
 
 impl GloveParams {
     pub fn check(&self) -> Result<()> {
-        ensure!(self.dim > 0, "dim = 0: a vector needs a value (--dim)");
-        ensure!(self.epochs > 0, "epochs = 0: nothing would be learned (--epochs)");
-        ensure!(self.lr > 0.0 && self.lr.is_finite(), "lr = {} must be a number above 0 (--lr)", self.lr);
-        ensure!(self.x_max > 0.0 && self.x_max.is_finite(), "x_max = {} must be a number above 0", self.x_max);
+        ensure!(self.dim > 0, "dim = 0：向量至少一维（--dim）", "dim = 0: a vector needs a value (--dim)");
+        ensure!(
+            self.epochs > 0,
+            "epochs = 0：什么也学不到（--epochs）",
+            "epochs = 0: nothing would be learned (--epochs)"
+        );
+        ensure!(
+            self.lr > 0.0 && self.lr.is_finite(),
+            "lr = {} 须为大于 0 的数（--lr）",
+            "lr = {} must be a number above 0 (--lr)",
+            self.lr
+        );
+        ensure!(
+            self.x_max > 0.0 && self.x_max.is_finite(),
+            "x_max = {} 须为大于 0 的数",
+            "x_max = {} must be a number above 0",
+            self.x_max
+        );
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! AdaGrad on the pairs.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -14,6 +14,7 @@ use crate::ModelFile;
 use crate::checkpoint::Checkpoint;
 use inkstone_base::job::{Cancelled, Ctx};
 use inkstone_base::simd::wide;
+use inkstone_base::{ensure, message};
 
 /// Values that are summed apart.
 const LANES: usize = 16;
@@ -115,6 +116,7 @@ impl Pairs {
             let mean = loss / self.count().max(1) as f64;
             ensure!(
                 mean.is_finite(),
+                "第 {epoch} 轮：学习率 {} 下损失不再是数；请选更小的 --lr",
                 "epoch {epoch}: the loss is no longer a number at a rate of {}; choose a smaller --lr",
                 params.lr
             );
@@ -153,7 +155,9 @@ fn fill(parts: &mut [WordPart], file: &ModelFile, [vectors, biases]: [&str; 2]) 
     let (mut vectors, mut biases) = (file.numbers::<f32>(vectors)?, file.numbers::<f32>(biases)?);
     for part in parts {
         for (numbers, rest) in [(&mut part.vectors[..], &mut vectors), (part.biases.as_flattened_mut(), &mut biases)] {
-            let (here, after) = rest.split_at_checked(numbers.len()).context("the checkpoint is of another size")?;
+            let (here, after) = rest
+                .split_at_checked(numbers.len())
+                .context(message!("检查点的大小不同", "the checkpoint is of another size"))?;
             numbers.copy_from_slice(here);
             *rest = after;
         }

@@ -1,12 +1,18 @@
 //! Benjamini and Hochberg's control of false discoveries.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use super::InducedWord;
 
+use inkstone_base::ensure;
+
 /// Complains about a rate that is none.
 pub(super) fn check(fdr: f64) -> Result<()> {
-    ensure!(0.0 < fdr && fdr <= 1.0, "fdr = {fdr} is no rate; it is above 0 and at most 1 (0.1 is usual; 1 keeps all)");
+    ensure!(
+        0.0 < fdr && fdr <= 1.0,
+        "fdr = {fdr} 不是错误发现率；须大于 0 且不超过 1（通常为 0.1；1 表示全部保留）",
+        "fdr = {fdr} is no rate; it is above 0 and at most 1 (0.1 is usual; 1 keeps all)"
+    );
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Tone words from returns: each word's documents against all others.
 
-use anyhow::{Result, bail, ensure};
+use anyhow::Result;
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 use super::{InduceParams, InducedLexicon, InducedWord, Statistic, fdr};
@@ -8,6 +8,7 @@ use crate::LabelForm;
 use crate::sparse::Csr;
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::{average_ranks, mean, quantile, std};
+use inkstone_base::{bail, ensure};
 
 /// Rows counted between two looks at whether to stop.
 const ROWS_PER_CHECK: usize = 4096;
@@ -27,10 +28,17 @@ pub fn induce<W: AsRef<str>>(
     ctx: &Ctx,
 ) -> Result<InducedLexicon> {
     fdr::check(params.fdr)?;
-    ensure!(rows.len() == labels.len(), "{} documents, but {} labels: one each is needed", rows.len(), labels.len());
-    ensure!(!rows.is_empty(), "there is no document with a return to learn words from");
+    ensure!(
+        rows.len() == labels.len(),
+        "{} 篇文档，却有 {} 个标签：须一一对应",
+        "{} documents, but {} labels: one each is needed",
+        rows.len(),
+        labels.len()
+    );
+    ensure!(!rows.is_empty(), "没有带收益的文档可供学词", "there is no document with a return to learn words from");
     if let Some(at) = labels.iter().position(|y| !y.is_finite()) {
         bail!(
+            "第 {} 篇文档的收益为 {}：学词之前请去掉没有收益的文档",
             "the return of document {} is {}: leave out documents without a return before learning words from them",
             rows[at],
             labels[at]
@@ -42,6 +50,7 @@ pub fn induce<W: AsRef<str>>(
     let candidates: Vec<usize> = (0..counts.cols()).filter(frequent).collect();
     if candidates.is_empty() {
         bail!(
+            "{} 个词中没有一个出现于 {} 篇文档中的至少 {least} 篇（min_df），最多的出现于 {} 篇：请降低 min_df",
             "no word of {} is in at least {least} of {} documents (min_df), the most frequent in {}: lower min_df",
             tests.words.iter().filter(|word| word.documents > 0).count(),
             rows.len(),
@@ -106,13 +115,14 @@ impl Tests {
         match statistic {
             Statistic::Mean => ensure!(
                 labels.iter().any(|y| *y != labels[0]),
+                "全部 {} 篇文档的标签相同：词无从区分",
                 "the labels of all {} documents are equal: there is nothing that words could tell apart",
                 labels.len()
             ),
             Statistic::Odds => ensure!(
                 0 < up && up < labels.len() as u64,
-                "the labels of all {} documents are {}: odds need both sorts; take the market's mean out of the returns (abnormal \
-                 returns), or compare means (statistic = \"mean\")",
+                "全部 {} 篇文档的标签都{}：优势比需要正负两类；请从收益中减去市场均值（异常收益），或比较均值（statistic = \"mean\"）",
+                "the labels of all {} documents are {}: odds need both sorts; take the market's mean out of the returns (abnormal returns), or compare means (statistic = \"mean\")",
                 labels.len(),
                 if up > 0 { "above 0" } else { "0 or below" }
             ),

@@ -1,11 +1,13 @@
 //! Tone words from seeds: which words stand near good seeds more than near bad ones.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use chrono::NaiveDateTime;
 use rustc_hash::{FxHashMap, FxHashSet};
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::{InducedLexicon, InducedWord, fdr};
+
+use inkstone_base::ensure;
 
 /// Added to each count, so that a word which is near one side only has a finite weight (Turney and Littman).
 const SMOOTHING: f64 = 0.01;
@@ -30,12 +32,24 @@ impl SeedParams {
     /// Complains about values that make no sense.
     pub fn check(&self) -> Result<()> {
         fdr::check(self.fdr)?;
-        ensure!(self.window > 0, "window = 0 puts no word near a seed; 10 is usual");
+        ensure!(
+            self.window > 0,
+            "window = 0 使种子词没有邻词；通常为 10",
+            "window = 0 puts no word near a seed; 10 is usual"
+        );
         for (name, side) in [("positive", &self.positive), ("negative", &self.negative)] {
-            ensure!(!side.is_empty(), "there are no {name} seeds: give some good and some bad words");
+            ensure!(
+                !side.is_empty(),
+                "没有 {name} 种子词：请给出一些正面与负面的词",
+                "there are no {name} seeds: give some good and some bad words"
+            );
         }
         let both: Vec<&String> = self.positive.iter().filter(|word| self.negative.contains(word)).collect();
-        ensure!(both.is_empty(), "{both:?} stand among the positive and the negative seeds; keep each on one side");
+        ensure!(
+            both.is_empty(),
+            "{both:?} 同时在正面与负面种子词中；请只留在一边",
+            "{both:?} stand among the positive and the negative seeds; keep each on one side"
+        );
         Ok(())
     }
 }
@@ -93,13 +107,13 @@ impl Seeds {
     /// sides as all neighbours do (normal approximation of the binomial).
     pub fn lexicon(&self, params: &SeedParams) -> Result<InducedLexicon> {
         params.check()?;
-        ensure!(self.documents > 0, "there are no documents to find words in");
+        ensure!(self.documents > 0, "没有可供找词的文档", "there are no documents to find words in");
         let met = |side: &[String]| side.iter().any(|seed| self.met.contains(seed.as_str()));
         for (name, side) in [("positive", &params.positive), ("negative", &params.negative)] {
             ensure!(
                 met(side),
-                "none of the {} {name} seeds ({} ...) is a word of the {} documents: give words as the tokenizer cuts them (inkstone \
-                 tokenize shows how), or more of them",
+                "{} 个 {name} 种子词（{} ……）没有一个是 {} 篇文档中的词：请按分词器的切法给出（用 inkstone tokenize 查看），或多给一些",
+                "none of the {} {name} seeds ({} ...) is a word of the {} documents: give words as the tokenizer cuts them (inkstone tokenize shows how), or more of them",
                 side.len(),
                 side[0],
                 self.documents
@@ -110,6 +124,7 @@ impl Seeds {
         let chance = totals[0] as f64 / (totals[0] + totals[1]) as f64;
         ensure!(
             0.0 < chance && chance < 1.0,
+            "一边的种子词没有邻词：请加长各行，或多给种子词",
             "seeds of one side have no neighbours: lengthen the lines or give more seeds"
         );
         let is_seed = |word: &str| params.positive.iter().chain(&params.negative).any(|seed| seed == word);

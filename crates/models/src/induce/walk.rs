@@ -1,6 +1,6 @@
 //! Induction walked forward: a document's tone by the words of the window before it.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use chrono::NaiveDate;
 
 use super::{InduceParams, InducedLexicon, induce};
@@ -9,6 +9,7 @@ use crate::metrics::rank_correlation;
 use crate::sparse::{Csr, Row};
 use crate::walk_forward::{FoldReport, Sample, WalkForward, Walked, walk_folds};
 use inkstone_base::data::Report;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 
 /// Words shown at each end of a fold's lexicon.
@@ -82,6 +83,7 @@ pub fn induce_walk<W: AsRef<str> + Sync>(
 ) -> Result<(InduceWalk, Report)> {
     ensure!(
         samples.len() == counts.rows() && words.len() >= counts.cols(),
+        "{} 个样本与 {} 个词，而计数有 {} 行、{} 个词",
         "{} samples and {} words, but {} rows of counts over {} words",
         samples.len(),
         words.len(),

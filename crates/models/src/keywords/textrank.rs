@@ -42,17 +42,23 @@ defaults! {
 impl TextRankParams {
     /// Refuses what has no meaning.
     pub fn validate(&self) -> anyhow::Result<()> {
-        anyhow::ensure!(
+        inkstone_base::ensure!(
             self.window >= 2,
+            "窗口 {} 不能连接词；请写 --window 2 或更大（通常为 5）",
             "a window of {} joins no words; write --window 2 or more (5 is usual)",
             self.window
         );
-        anyhow::ensure!(
+        inkstone_base::ensure!(
             self.damping > 0.0 && self.damping < 1.0,
+            "阻尼 {} 不在 0 到 1 之间；请写 --damping 0.85",
             "damping {} is not between 0 and 1; write --damping 0.85",
             self.damping
         );
-        anyhow::ensure!(self.max_iterations > 0, "ranks need at least one sweep (max_iterations)");
+        inkstone_base::ensure!(
+            self.max_iterations > 0,
+            "排序至少迭代一次（max_iterations）",
+            "ranks need at least one sweep (max_iterations)"
+        );
         Ok(())
     }
 

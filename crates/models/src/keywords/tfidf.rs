@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use rustc_hash::FxHashMap;
 
 use super::Candidates;
 use crate::{Explanation, Part, Vectorizer};
 use inkstone_text::{Counter, VocabularyParams};
+
+use inkstone_base::{ensure, message};
 
 /// Inverse document frequencies of words, natural logarithms.
 #[derive(Clone, Debug)]
@@ -21,6 +23,7 @@ impl Idf {
     pub fn of_model(model: &Vectorizer) -> Result<Idf> {
         ensure!(
             model.params().has_idf(),
+            "{} 模型不含词的稀有程度；请给 train tfidf 的模型",
             "a {} model does not say how rare words are; give one of train tfidf",
             model.params().name()
         );
@@ -33,8 +36,8 @@ impl Idf {
         let vocabulary = counter.build(&VocabularyParams::ALL)?;
         ensure!(
             vocabulary.documents > 1,
-            "one document says nothing about which words are rare; give --model (of train tfidf) or --idf, or choose \
-             --method textrank"
+            "一篇文档看不出哪些词稀有；请给出 --model（train tfidf 的模型）或 --idf，或选 --method textrank",
+            "one document says nothing about which words are rare; give --model (of train tfidf) or --idf, or choose --method textrank"
         );
         let n = vocabulary.documents as f64;
         let idf = |df: u64| ((1.0 + n) / (1.0 + df as f64)).ln() + 1.0;
@@ -50,14 +53,24 @@ impl Idf {
             let mut fields = line.split_whitespace();
             let row = (fields.next(), fields.next().and_then(|idf| idf.parse::<f64>().ok()), fields.next());
             let (Some(word), Some(idf), None) = row else {
-                anyhow::bail!("{}:{number}: {line:?} is no word and its idf with a space between", file.display());
+                inkstone_base::bail!(
+                    "{}:{number}：{line:?} 不是以空格隔开的词与 idf",
+                    "{}:{number}: {line:?} is no word and its idf with a space between",
+                    file.display()
+                );
             };
-            ensure!(idf.is_finite(), "{}:{number}: {line:?}: an idf is a finite number", file.display());
+            ensure!(
+                idf.is_finite(),
+                "{}:{number}：{line:?}：idf 须为有限的数",
+                "{}:{number}: {line:?}: an idf is a finite number",
+                file.display()
+            );
             by_word.insert(word.into(), idf);
         }
         let mut sorted: Vec<f64> = by_word.values().copied().collect();
         sorted.sort_unstable_by(f64::total_cmp);
-        let unknown = sorted.get(sorted.len() / 2).with_context(|| format!("{} has no words", file.display()))?;
+        let unknown =
+            sorted.get(sorted.len() / 2).with_context(|| message!("{} 没有词", "{} has no words", file.display()))?;
         Ok(Idf { unknown: *unknown, by_word })
     }
 

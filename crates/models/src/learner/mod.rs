@@ -6,7 +6,7 @@ mod params;
 use std::fmt;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +16,7 @@ use super::goal::{Goal, GoalKind};
 use super::linear::{Convergence, Linear, LinearMap};
 use super::validation::FoldRows;
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, error, message};
 pub use params::{ClassWeight, EstimatorParams, Method};
 
 /// The meaning of a score.
@@ -134,13 +135,17 @@ impl Setting {
 
     pub(crate) fn set(&self, params: &mut EstimatorParams, value: f64) -> Result<()> {
         let name = self.name;
-        ensure!(value.is_finite(), "{name} = {value} must be a number");
+        ensure!(value.is_finite(), "{name} = {value} 须为数字", "{name} = {value} must be a number");
         let count = || {
-            ensure!(value >= 0.0 && value.fract() == 0.0, "{name} = {value} must be a whole number, 0 or above");
+            ensure!(
+                value >= 0.0 && value.fract() == 0.0,
+                "{name} = {value} 须为非负整数",
+                "{name} = {value} must be a whole number, 0 or above"
+            );
             Ok(value as usize)
         };
         if matches!(self.field, SettingField::Positive(_) | SettingField::Inverse(_)) {
-            ensure!(value > 0.0, "{name} = {value} must be above 0");
+            ensure!(value > 0.0, "{name} = {value} 须大于 0", "{name} = {value} must be above 0");
         }
         match self.field {
             SettingField::Number(field) | SettingField::Positive(field) => *field(params) = value,
@@ -175,7 +180,7 @@ pub(crate) struct TrainingSet<'a> {
 impl TrainingSet<'_> {
     /// The error of a goal that is not among [`Learner::goals`], which are looked at before a fit.
     pub(crate) fn refused(&self) -> anyhow::Error {
-        anyhow!("the method does not learn {:?}", self.goal.kind())
+        error!("该方法不学习 {:?}", "the method does not learn {:?}", self.goal.kind())
     }
 
     /// Fits a linear model of each label against all rows without it. `fit` has the rows with the label, the balanced weights and the number
@@ -197,7 +202,7 @@ impl TrainingSet<'_> {
             fit(&up, weights.as_deref(), label)
         };
         let names = self.goal.names();
-        let named = |label: usize| one(label).with_context(|| format!("label {:?}", names[label]));
+        let named = |label: usize| one(label).with_context(|| message!("标签 {:?}", "label {:?}", names[label]));
         Ok(FittedScorer::linear(link, (0..names.len()).into_par_iter().map(named).collect::<Result<_>>()?))
     }
 }

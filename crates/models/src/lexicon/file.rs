@@ -2,13 +2,15 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use serde_json::json;
 
 use super::{Lexicon, LexiconParams, Role};
 use crate::{ModelFile, ModelHeader, pack_strings, write_model};
+
+use inkstone_base::{ensure, message};
 
 impl Lexicon {
     /// Kind of its model files.
@@ -35,9 +37,15 @@ impl Lexicon {
         file.expect(Lexicon::KIND, Lexicon::VERSION)?;
         let params: LexiconParams = file.param("lexicon")?;
         let names = file.strings("entries")?;
-        let roles: Vec<Role> =
-            serde_json::from_slice(file.bytes("roles")?).context("the roles are damaged; train it again")?;
-        ensure!(names.len() == roles.len(), "the lexicon has {} entries and {} roles", names.len(), roles.len());
+        let roles: Vec<Role> = serde_json::from_slice(file.bytes("roles")?)
+            .context(message!("词的角色已损坏；请重新训练", "the roles are damaged; train it again"))?;
+        ensure!(
+            names.len() == roles.len(),
+            "词典有 {} 个词条，却有 {} 个角色",
+            "the lexicon has {} entries and {} roles",
+            names.len(),
+            roles.len()
+        );
         let entries: FxHashMap<String, Role> = names.into_iter().map(str::to_owned).zip(roles).collect();
         let words = file.strings("words")?.into_iter().map(str::to_owned).collect();
         Ok(Lexicon::from_parts(entries, words, params, Vec::new(), file.header().fitted_until))

@@ -5,11 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rustc_hash::FxHashMap;
 
 use super::{Extent, Kind, Role, shapes};
 use inkstone_text::{DISCLAIMERS, WARNINGS};
+
+use inkstone_base::ensure;
 
 const POSITIVE: &str = include_str!("../../../../assets/lexicon/positive.txt");
 const NEGATIVE: &str = include_str!("../../../../assets/lexicon/negative.txt");
@@ -70,13 +72,19 @@ impl Entries {
     /// different weights, is an error.
     fn read(&mut self, text: &str, name: &str, role: impl Fn(Option<f32>) -> Role) -> Result<()> {
         let shaped = shapes::read(text)?;
-        ensure!(shaped.refused.is_empty(), "{name}: these lines cannot be used: {:?}", shaped.refused);
+        ensure!(
+            shaped.refused.is_empty(),
+            "{name}：以下各行无法使用：{:?}",
+            "{name}: these lines cannot be used: {:?}",
+            shaped.refused
+        );
         for line in shaped.lines {
             let joined: String = line.word.split_whitespace().collect();
             let new = (role(line.weight), joined.len() == line.word.len());
             if let Some(old) = self.0.insert(joined, new) {
                 ensure!(
                     old == new,
+                    "{name}:{}：{:?} 出现两次，角色或权重不同；请只留一个",
                     "{name}:{}: {:?} stands twice, with different roles or weights; keep one",
                     line.number,
                     line.word

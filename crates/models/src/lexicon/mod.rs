@@ -21,12 +21,13 @@ mod user;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use chrono::NaiveDateTime;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use inkstone_base::data::Key;
+use inkstone_base::ensure;
 use inkstone_text::Segmenter;
 
 pub use tone::{Hit, Tone};
@@ -52,12 +53,20 @@ params! {
     /// Parameters of a lexicon. Lists of words are files in any usual shape and encoding (see `shapes`).
     pub struct LexiconParams {
         /// Use the given lists alone, not the tone words that come with the program.
+        ///
+        /// 只用给出的词表，不用程序自带的情感词。
         builtin: bool = true, arg(long = "no-builtin", action = clap::ArgAction::SetFalse);
         /// A list of positive words. May be given several times.
+        ///
+        /// 正面词表。可写多次。
         positive: Vec<PathBuf> = Vec::new(), arg(long, value_name = "FILE");
         /// A list of negative words. May be given several times.
+        ///
+        /// 负面词表。可写多次。
         negative: Vec<PathBuf> = Vec::new(), arg(long, value_name = "FILE");
         /// A list of both sides, told apart by sign or by a column of polarities, such as train lexicon writes.
+        ///
+        /// 正负合一的词表，以符号或极性列区分，如 train lexicon 所写。可写多次。
         signed: Vec<PathBuf> = Vec::new(), arg(long, value_name = "FILE");
         /// Tokens before a tone word in which a negation turns it.
         negation_window: usize = 4, number("N", "feature.lexicon.negation_window");
@@ -158,6 +167,7 @@ impl Lexicon {
         }
         ensure!(
             params.builtin || !user.is_empty(),
+            "词典没有语气词：builtin 为 false，而 positive、negative 和 signed 的文件中也没有",
             "the lexicon has no tone word: builtin is false, and the files of positive, negative and signed hold none"
         );
         let (lists, fitted_until) = (user.reports.clone(), user.fitted_until());

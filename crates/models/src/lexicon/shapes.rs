@@ -9,8 +9,10 @@
 //! `#` opens a comment; a line `# fitted_until: TIME` says that a list was itself learned from data of until then. Lines that
 //! cannot be used are set aside with their number and reason.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
+
+use inkstone_base::{bail, message};
 
 /// Names of the columns of a table.
 const WORD: [&str; 9] = ["word", "words", "term", "token", "词", "词语", "词汇", "情感词", "情感词汇"];
@@ -55,7 +57,11 @@ pub(super) fn read(text: &str) -> Result<Shaped> {
         if let Some(time) = comment.trim().strip_prefix("fitted_until:").filter(|_| said.trim().is_empty()) {
             let read = NaiveDateTime::parse_from_str(time.trim(), "%Y-%m-%d %H:%M:%S");
             shaped.fitted_until = Some(read.with_context(|| {
-                format!("line {number}: {:?} is no time; write fitted_until: 2024-01-31 15:00:00", time.trim())
+                message!(
+                    "第 {number} 行：{:?} 不是时间；请写 fitted_until: 2024-01-31 15:00:00",
+                    "line {number}: {:?} is no time; write fitted_until: 2024-01-31 15:00:00",
+                    time.trim()
+                )
             })?);
         }
         if !said.trim().is_empty() {
@@ -149,7 +155,7 @@ impl ListTable {
             .from_reader(text.as_bytes());
         let mut rows = Vec::new();
         for record in reader.records() {
-            let record = record.context("the table cannot be read")?;
+            let record = record.context(message!("表无法读取", "the table cannot be read"))?;
             let number = record.position().map_or(0, |at| at.line() as usize);
             if number > header && record.iter().any(|field| !field.is_empty()) {
                 rows.push((number, record));
@@ -215,6 +221,7 @@ impl Signs {
         }
         if let (Some(at), false) = (zero, minus) {
             bail!(
+                "表的第 {} 行极性为 0，而没有一行为 -1：0 表示负面还是中性？请写 1 与 -1，或 positive 与 negative",
                 "row {} of the table has the polarity 0 and no row has -1: is 0 bad or neutral? Write 1 and -1, or positive and negative",
                 at + 1
             );

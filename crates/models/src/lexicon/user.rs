@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 use serde::Serialize;
 
 use super::shapes::{self, Shaped};
 use super::{Kind, Role};
 use inkstone_base::encoding::decode_whole;
+use inkstone_base::{bail, ensure, message};
 
 /// Refused lines that a report names at the most.
 const NAMED: usize = 20;
@@ -57,13 +58,15 @@ struct Word {
 impl UserLists {
     pub(super) fn read(&mut self, path: &Path, side: Side) -> Result<()> {
         let name = path.display();
-        let bytes = std::fs::read(path).with_context(|| format!("cannot read the word list {name}"))?;
+        let bytes =
+            std::fs::read(path).with_context(|| message!("无法读取词表 {name}", "cannot read the word list {name}"))?;
         ensure!(
             !bytes.starts_with(b"PK\x03\x04"),
+            "词表 {name} 是电子表格或压缩包；请存为 CSV 或文本",
             "the word list {name} is a spreadsheet or an archive; save it as CSV or text"
         );
-        let (text, encoding) = decode_whole(&bytes).with_context(|| format!("the word list {name}"))?;
-        let mut shaped = shapes::read(&text).with_context(|| format!("the word list {name}"))?;
+        let (text, encoding) = decode_whole(&bytes).with_context(|| message!("词表 {name}", "the word list {name}"))?;
+        let mut shaped = shapes::read(&text).with_context(|| message!("词表 {name}", "the word list {name}"))?;
         self.check_side(path, side, &shaped)?;
         let lines = std::mem::take(&mut shaped.lines);
         let (file, total) = (self.reports.len(), lines.len() + shaped.refused.len());
@@ -91,10 +94,11 @@ impl UserLists {
             match self.words.get(&joined) {
                 Some(old) if (old.weight > 0.0) != (weight > 0.0) => {
                     bail!(
+                        "{:?} 在 {} 是正面词，在 {} 是负面词：请从其一去掉",
                         "{:?} is a positive word at {} and a negative one at {}: remove it from one of them",
                         joined,
                         self.place(if old.weight > 0.0 { old.at } else { (file, number) }, path),
-                        self.place(if old.weight > 0.0 { (file, number) } else { old.at }, path),
+                        self.place(if old.weight > 0.0 { (file, number) } else { old.at }, path)
                     );
                 }
                 Some(old) if old.weight != weight => shaped.refused.push((number, "stands before with another weight")),
@@ -113,8 +117,8 @@ impl UserLists {
         if total > 0 && 2 * broken > total {
             let (number, reason) = shaped.refused[0];
             bail!(
-                "{broken} of the {total} lines of the word list {name} cannot be used, the first at line {number}: {reason}; a line is a \
-                 word, or word and weight apart by a tab, a comma or a blank; tables have a header (word, weight, polarity)"
+                "词表 {name} 的 {total} 行中有 {broken} 行无法使用，首先是第 {number} 行：{reason}；每行一个词，或以制表符、逗号、空格隔开的词与权重；表格须有表头（word、weight、polarity）",
+                "{broken} of the {total} lines of the word list {name} cannot be used, the first at line {number}: {reason}; a line is a word, or word and weight apart by a tab, a comma or a blank; tables have a header (word, weight, polarity)"
             );
         }
         self.reports.push(ListReport {
@@ -132,13 +136,16 @@ impl UserLists {
     fn check_side(&self, path: &Path, side: Side, shaped: &Shaped) -> Result<()> {
         let name = path.display();
         if let (Some(column), Side::Positive | Side::Negative) = (&shaped.polarity, side) {
-            bail!("the word list {name} tells good from bad by its column {column:?}: name it under signed");
+            bail!(
+                "词表 {name} 以 {column:?} 列区分正负：请写在 signed 下",
+                "the word list {name} tells good from bad by its column {column:?}: name it under signed"
+            );
         }
         let weights = || shaped.lines.iter().filter_map(|line| line.weight);
         ensure!(
             side != Side::Both || shaped.polarity.is_some() || weights().any(|w| w < 0.0),
-            "the word list {name} has no weight below 0 and no column of polarities, so it holds one side: name it under positive or \
-             negative"
+            "词表 {name} 没有负权重，也没有极性列，只含一边：请写在 positive 或 negative 下",
+            "the word list {name} has no weight below 0 and no column of polarities, so it holds one side: name it under positive or negative"
         );
         Ok(())
     }

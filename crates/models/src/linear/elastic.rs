@@ -8,13 +8,14 @@
 //!
 //! Two classes have one score, the log-odds of the second; more have one each.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rayon::prelude::*;
 
 use super::softmax::totals;
 use super::{Convergence, LinearMap, LinearParams};
 use crate::design::{ColumnReader, Design, TwoWay};
 use crate::sparse::Row;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 
 /// Newton steps at the most; ten are usual.
@@ -34,7 +35,12 @@ pub(crate) fn elastic_net(
     ctx: &Ctx,
 ) -> Result<(LinearMap, Convergence)> {
     super::model::check(x, class.len(), weights, params)?;
-    ensure!((0.0..=1.0).contains(&params.l1_ratio), "l1_ratio = {} must be between 0 and 1", params.l1_ratio);
+    ensure!(
+        (0.0..=1.0).contains(&params.l1_ratio),
+        "l1_ratio = {} 须在 0 到 1 之间",
+        "l1_ratio = {} must be between 0 and 1",
+        params.l1_ratio
+    );
     let ones = vec![1.0; x.rows()];
     let s = weights.unwrap_or(&ones);
     let total = totals(class, classes, s)?;

@@ -1,12 +1,13 @@
 //! Binary logistic regression by Newton's method.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use super::newton::{MarginLoss, minimise};
 use super::{Linear, LinearParams, elastic_net, softmax};
 use crate::design::Design;
 use crate::goal::{Goal, GoalKind};
 use crate::learner::{ALPHA, C, FittedScorer, Learner, Link, Setting, TrainingSet, rows_of};
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 
 pub(crate) struct LogisticLearner;
@@ -71,7 +72,11 @@ pub fn logistic(x: &Design, up: &[bool], weights: Option<&[f64]>, params: &Linea
     let s = weights.unwrap_or(&ones);
     let total: f64 = s.iter().sum();
     let ups: f64 = s.iter().zip(up).filter(|(_, up)| **up).map(|(s, _)| s).sum();
-    ensure!(ups > 0.0 && ups < total, "logistic regression needs rows of both classes; {ups} of {total} are up");
+    ensure!(
+        ups > 0.0 && ups < total,
+        "逻辑回归需要两类的行；{total} 行中上涨的有 {ups} 行",
+        "logistic regression needs rows of both classes; {ups} of {total} are up"
+    );
     // The start is the model that knows the base rate alone.
     let start = (ups / (total - ups)).ln();
     let (map, convergence) = minimise(x, s, &[start], &LogLoss { up, s }, params, ctx)?;

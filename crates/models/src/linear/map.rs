@@ -1,9 +1,11 @@
 //! Several linear scores of one row: what classifiers of more than two classes, naive Bayes and label sets have in common.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use super::Linear;
 use crate::file::ModelFile;
+
+use inkstone_base::ensure;
 
 /// Linear scores `[outputs]` of rows: weights `[columns, outputs]`, so that a row is read once for all of them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -59,6 +61,7 @@ impl LinearMap {
         let outputs = intercepts.len();
         ensure!(
             weights.len() == columns * outputs,
+            "{columns} 列、{outputs} 个输出，却有 {} 个权重；请重新训练",
             "{} weights for {columns} columns and {outputs} outputs; train the model again",
             weights.len()
         );

@@ -1,10 +1,12 @@
 //! A linear score, and the end of its solver.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 use super::LinearParams;
 use crate::design::{Design, DesignRow};
+
+use inkstone_base::ensure;
 
 /// The end of a solver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -50,13 +52,32 @@ impl Linear {
 
 /// Checks the input of all solvers.
 pub(super) fn check(x: &Design, targets: usize, weights: Option<&[f64]>, params: &LinearParams) -> Result<()> {
-    ensure!(x.rows() == targets, "{} rows of features, but {targets} targets", x.rows());
-    ensure!(x.rows() > 0, "a linear model cannot be fitted on no rows");
-    ensure!(params.alpha > 0.0 && params.alpha.is_finite(), "alpha = {} must be a number above 0", params.alpha);
+    ensure!(
+        x.rows() == targets,
+        "特征有 {} 行，而目标有 {targets} 个",
+        "{} rows of features, but {targets} targets",
+        x.rows()
+    );
+    ensure!(x.rows() > 0, "没有行，线性模型无法拟合", "a linear model cannot be fitted on no rows");
+    ensure!(
+        params.alpha > 0.0 && params.alpha.is_finite(),
+        "alpha = {} 须为大于 0 的数",
+        "alpha = {} must be a number above 0",
+        params.alpha
+    );
     if let Some(weights) = weights {
-        ensure!(weights.len() == targets, "{} weights for {targets} rows", weights.len());
-        ensure!(weights.iter().all(|w| *w >= 0.0 && w.is_finite()), "a row's weight must be a number, 0 or above");
-        ensure!(weights.iter().any(|w| *w > 0.0), "all rows have weight 0");
+        ensure!(
+            weights.len() == targets,
+            "{targets} 行，却有 {} 个权重",
+            "{} weights for {targets} rows",
+            weights.len()
+        );
+        ensure!(
+            weights.iter().all(|w| *w >= 0.0 && w.is_finite()),
+            "行的权重须为非负数",
+            "a row's weight must be a number, 0 or above"
+        );
+        ensure!(weights.iter().any(|w| *w > 0.0), "所有行的权重都为 0", "all rows have weight 0");
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 //! matrix, but enters each product as a correction of rank one. With dense columns the solver is preconditioned by their Cholesky
 //! factor, and where there are no others it ends after a few steps.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use super::cg::{self, dot};
 use super::precondition::{DenseFactor, Preconditioner, squares};
@@ -10,6 +10,7 @@ use super::{Convergence, Linear, LinearParams};
 use crate::design::{Design, TwoWay};
 use crate::goal::{Goal, GoalKind};
 use crate::learner::{ALPHA, FittedScorer, Learner, Link, Setting, TrainingSet};
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 
 pub(crate) struct RidgeLearner;
@@ -48,6 +49,7 @@ pub fn ridge(x: &Design, y: &[f64], weights: Option<&[f64]>, params: &LinearPara
     super::model::check(x, y.len(), weights, params)?;
     ensure!(
         y.iter().all(|v| v.is_finite()),
+        "岭回归的每一行都须有有限的目标值；请去掉其他行",
         "ridge regression needs a finite target in each row; leave the others out"
     );
     let two = TwoWay::new(x);

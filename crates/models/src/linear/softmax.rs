@@ -4,12 +4,13 @@
 //! method as in the binary case: the Hessian's product with V is `s p (u - sum p u)` with u = xV, so the matrix is touched by
 //! products alone. A constant added to all of b changes nothing; b is given with mean 0, as lbfgs from zero gives it.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use super::cg::dot;
 use super::newton::{MarginLoss, minimise};
 use super::{Convergence, LinearMap, LinearParams};
 use crate::design::Design;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 
 /// Fits which of `classes` each row of `x` is, by weight if `weights` are given (one a row, none negative). Call inside
@@ -71,13 +72,20 @@ impl MarginLoss for SoftmaxLoss<'_> {
 
 /// The total weight of the rows of each class. Fails on a class without weight.
 pub(super) fn totals(class: &[u32], classes: usize, s: &[f64]) -> Result<Vec<f64>> {
-    ensure!(classes > 1, "a classifier needs rows of two classes or more; there is only one");
+    ensure!(
+        classes > 1,
+        "分类器需要两个以上类别的行；现在只有一个",
+        "a classifier needs rows of two classes or more; there is only one"
+    );
     let mut total = vec![0.0; classes];
     for (&c, s) in class.iter().zip(s) {
         total[c as usize] += s;
     }
     if let Some(empty) = total.iter().position(|t| *t <= 0.0) {
-        anyhow::bail!("class {empty} has no rows to learn from (or all of them have weight 0); leave it out");
+        inkstone_base::bail!(
+            "类别 {empty} 没有可学的行（或其权重都为 0）；请去掉",
+            "class {empty} has no rows to learn from (or all of them have weight 0); leave it out"
+        );
     }
     Ok(total)
 }

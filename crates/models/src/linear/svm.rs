@@ -4,7 +4,7 @@
 //! the intercept is a weight like the others on a column of ones, as in scikit-learn's `LinearSVC`. alpha is 1/C. Rows are
 //! visited in an order drawn from the seed, rows at their bound are passed over until the rest has settled.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -15,6 +15,7 @@ use crate::design::Design;
 use crate::goal::{Goal, GoalKind};
 use crate::learner::{ALPHA, C, FittedScorer, Learner, Link, Setting, TrainingSet, rows_of};
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 
 pub(crate) struct SvmLearner;
 
@@ -50,8 +51,10 @@ impl Learner for SvmLearner {
                 Ok(FittedScorer::linear(Link::Margin, vec![two(&rows_of(class, 1), set.weights, 0)?]))
             }
             Goal::Classes { class, names } => {
-                let against_rest =
-                    |c: usize| two(&rows_of(class, c), set.weights, c).with_context(|| format!("class {:?}", names[c]));
+                let against_rest = |c: usize| {
+                    two(&rows_of(class, c), set.weights, c)
+                        .with_context(|| message!("类别 {:?}", "class {:?}", names[c]))
+                };
                 let models = (0..names.len()).into_par_iter().map(against_rest).collect::<Result<_>>()?;
                 Ok(FittedScorer::linear(Link::Margin, models))
             }
@@ -73,7 +76,11 @@ pub fn svm(
     ctx: &Ctx,
 ) -> Result<Linear> {
     super::model::check(x, up.len(), weights, params)?;
-    ensure!(up.contains(&true) && up.contains(&false), "a support vector machine needs rows of both classes");
+    ensure!(
+        up.contains(&true) && up.contains(&false),
+        "支持向量机需要两类的行",
+        "a support vector machine needs rows of both classes"
+    );
     let n = x.rows();
     // In LIBLINEAR's scale: 1/2 |w|^2 + C sum s loss.
     let cost: Vec<f64> = (0..n).map(|i| weights.map_or(1.0, |s| s[i]) / params.alpha).collect();

@@ -5,6 +5,8 @@ use anyhow::{Context, Result};
 use super::Lsa;
 use crate::{Analyzer, Explanation, Fields, Part};
 
+use inkstone_base::message;
+
 /// Terms by which the formula names a component.
 const NAMED: usize = 8;
 
@@ -56,9 +58,12 @@ impl Lsa {
 
     fn component(&self, name: &str) -> Result<usize> {
         let number = name.strip_prefix('c').unwrap_or(name).parse::<usize>().ok();
-        number
-            .filter(|number| (1..=self.dim()).contains(number))
-            .map(|number| number - 1)
-            .with_context(|| format!("the model has no component {name}; there are c1 to c{}", self.dim()))
+        number.filter(|number| (1..=self.dim()).contains(number)).map(|number| number - 1).with_context(|| {
+            message!(
+                "模型没有分量 {name}；有 c1 到 c{}",
+                "the model has no component {name}; there are c1 to c{}",
+                self.dim()
+            )
+        })
     }
 }

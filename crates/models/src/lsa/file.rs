@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use serde::Serialize;
 use serde_json::json;
 
 use super::Lsa;
 use crate::{ModelFile, ModelHeader, SvdParams, Vectorizer, write_model};
+
+use inkstone_base::ensure;
 
 impl Lsa {
     /// Kind of its model files.
@@ -47,6 +49,7 @@ impl Lsa {
         let dim = params.dim;
         ensure!(
             right.len() == vectorizer.width() * dim && singular_values.len() == dim && explained.len() == dim,
+            "{dim} 维、{1} 个词项的模型有 {0} 个值；请重新训练",
             "the model has {} values for {} terms of {dim} dimensions; train it again",
             right.len(),
             vectorizer.width()

@@ -8,11 +8,12 @@
 mod explain;
 mod file;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use chrono::NaiveDateTime;
 
 use super::svd::{project, truncated};
 use super::{Analyzer, Fields, Row, SparseRows, SvdParams, Vectorizer};
+use inkstone_base::bail;
 use inkstone_base::job::Ctx;
 
 #[derive(Clone, Debug)]
@@ -30,7 +31,10 @@ impl Lsa {
     /// Decomposes the rows of the documents that a vectorizer was fitted on.
     pub fn fit(vectorizer: Vectorizer, rows: &SparseRows, params: &SvdParams, ctx: &Ctx) -> Result<Lsa> {
         if !vectorizer.params().learns() {
-            bail!("hashed terms have no words to name a dimension by; use buckets = 0 (no --buckets)");
+            bail!(
+                "哈希后的词项没有可命名维度的词；请用 buckets = 0（不写 --buckets）",
+                "hashed terms have no words to name a dimension by; use buckets = 0 (no --buckets)"
+            );
         }
         rows.check(params.dim, "documents", "terms")?;
         let svd = truncated(rows, params, ctx)?;

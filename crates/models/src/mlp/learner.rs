@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use super::{Mlp, MlpGoal, MlpShape};
 use crate::file::ModelFile;
 use crate::goal::{Goal, GoalKind};
 use crate::learner::{ClassWeight, Contributions, FittedScorer, Learner, Link, Scorer, Setting, TrainingSet};
 use crate::validation::{FoldRows, hold_out};
+
+use inkstone_base::{ensure, message};
 
 pub(crate) struct MlpLearner;
 
@@ -71,10 +73,13 @@ impl Learner for MlpLearner {
     }
 
     fn read(&self, file: &ModelFile, columns: usize) -> Result<Arc<dyn Scorer>> {
-        let shape: MlpShape = serde_json::from_slice(file.bytes("network_shape")?)
-            .context("the section network_shape is damaged or of another version; train the model again")?;
+        let shape: MlpShape = serde_json::from_slice(file.bytes("network_shape")?).context(message!(
+            "network_shape 一节损坏或属于另一版本；请重新训练",
+            "the section network_shape is damaged or of another version; train the model again"
+        ))?;
         ensure!(
             shape.sparse.checked_add(shape.dense) == Some(columns),
+            "网络有 {} 与 {} 列，而特征有 {columns} 列；请重新训练",
             "the network has {} and {} columns, but the features {columns}; train the model again",
             shape.sparse,
             shape.dense

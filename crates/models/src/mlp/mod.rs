@@ -18,7 +18,7 @@ mod targets;
 use std::fmt;
 use std::sync::Arc;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -32,6 +32,7 @@ use super::neural::fit::fit;
 use super::neural::weights::{Weight, Weights};
 use super::validation::Split;
 use batches::{Batches, PIECE};
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 pub(crate) use learner::MlpLearner;
 use net::{Net, PieceRows};
@@ -56,8 +57,8 @@ impl MlpParams {
         let needed = bytes >> 20;
         ensure!(
             needed <= self.memory_mb,
-            "a perceptron on {} columns with hidden = {:?} and batch = {} would take about {needed} MB, more than memory_mb = {}: lower \
-             hidden, batch or the number of terms (max_features), or raise memory_mb",
+            "{} 列、hidden = {:?}、batch = {} 的感知机约需 {needed} MB，超过 memory_mb = {}：请降低 hidden、batch 或词项数（max_features），或提高 memory_mb",
+            "a perceptron on {} columns with hidden = {:?} and batch = {} would take about {needed} MB, more than memory_mb = {}: lower hidden, batch or the number of terms (max_features), or raise memory_mb",
             shape.sparse + shape.dense,
             shape.hidden,
             self.batch,
@@ -169,10 +170,15 @@ impl Mlp {
     }
 
     pub(crate) fn from_numbers(shape: MlpShape, mut numbers: &[f32]) -> Result<Mlp> {
-        ensure!(!shape.hidden.is_empty() && shape.outputs > 0, "a perceptron without layers: {shape:?}");
+        ensure!(
+            !shape.hidden.is_empty() && shape.outputs > 0,
+            "感知机没有层：{shape:?}",
+            "a perceptron without layers: {shape:?}"
+        );
         let needed = shape.weights().try_fold(0usize, |sum, (_, rows, dim)| sum.checked_add(rows.checked_mul(dim)?));
         ensure!(
             needed == Some(numbers.len()),
+            "感知机有 {} 个权重，填不满 {shape:?}；请重新训练",
             "a perceptron has {} weights, which do not fill {shape:?}; train the model again",
             numbers.len()
         );

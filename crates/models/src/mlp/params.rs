@@ -1,6 +1,8 @@
 //! The settings of multi-layer perceptrons.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
+
+use inkstone_base::ensure;
 
 params! {
     /// Parameters of a multi-layer perceptron.
@@ -33,15 +35,25 @@ impl MlpParams {
         let MlpParams { hidden, dropout, l2, learning_rate, batch, epochs, .. } = self;
         ensure!(
             !hidden.is_empty() && !hidden.contains(&0),
+            "hidden = {hidden:?}：请写出一层以上隐藏层的单元数，每层不小于 1",
             "hidden = {hidden:?}: name the units of one or more hidden layers, each 1 or more"
         );
-        ensure!((0.0..1.0).contains(dropout), "dropout = {dropout} must be 0 or more and below 1");
-        ensure!(*l2 >= 0.0 && l2.is_finite(), "l2 = {l2} must be a number, 0 or above");
+        ensure!(
+            (0.0..1.0).contains(dropout),
+            "dropout = {dropout} 须不小于 0 且小于 1",
+            "dropout = {dropout} must be 0 or more and below 1"
+        );
+        ensure!(*l2 >= 0.0 && l2.is_finite(), "l2 = {l2} 须为非负数", "l2 = {l2} must be a number, 0 or above");
         ensure!(
             *learning_rate > 0.0 && learning_rate.is_finite(),
+            "learning_rate = {learning_rate} 须为大于 0 的数",
             "learning_rate = {learning_rate} must be a number above 0"
         );
-        ensure!(*batch > 0 && *epochs > 0, "batch = {batch} and epochs = {epochs} must be 1 or more");
+        ensure!(
+            *batch > 0 && *epochs > 0,
+            "batch = {batch} 与 epochs = {epochs} 须不小于 1",
+            "batch = {batch} and epochs = {epochs} must be 1 or more"
+        );
         Ok(())
     }
 }

@@ -1,9 +1,10 @@
 //! Targets of the scores, and the loss of scores. Scores are few, and computed with in f64.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use crate::linear::{log_sum_exp, to_probabilities};
 use crate::neural::kernel::Real;
+use inkstone_base::ensure;
 use inkstone_base::stats::mean;
 
 /// The goal of a perceptron.
@@ -53,10 +54,11 @@ impl<'a> Targets<'a> {
             Some(weights) => {
                 ensure!(
                     weights.iter().all(|w| *w >= 0.0 && w.is_finite()),
+                    "行的权重须为非负数",
                     "a row's weight must be a number, 0 or above"
                 );
                 let level = mean(train.iter().map(|&i| weights[i]));
-                ensure!(level > 0.0, "all rows have weight 0");
+                ensure!(level > 0.0, "所有行的权重都为 0", "all rows have weight 0");
                 Some(weights.iter().map(|weight| weight / level).collect())
             }
         };

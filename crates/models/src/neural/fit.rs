@@ -4,7 +4,7 @@
 //! summed in the order of the pieces. All random draws come from the seed, the epoch and the batch, so that a run that was
 //! interrupted ends with the bytes of one that was not.
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -16,6 +16,7 @@ use crate::ModelFile;
 use crate::checkpoint::Checkpoint;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, ensure, message};
 
 /// Numbers of a gradient that a thread sums at once.
 const NUMBERS: usize = 1 << 14;
@@ -43,13 +44,31 @@ params! {
 impl FitParams {
     /// Fails when a setting cannot work.
     pub fn check(&self) -> Result<()> {
-        ensure!(self.epochs > 0, "--epochs 0 trains nothing; give 1 or more");
-        ensure!(self.batch > 0, "--batch 0 has no examples; give 1 or more");
-        ensure!(self.lr > 0.0 && self.lr.is_finite(), "--lr {} is no rate; give a number above 0", self.lr);
-        ensure!(self.clip >= 0.0, "--clip {} is no length; give 0 or more", self.clip);
-        ensure!(self.patience > 0, "--patience 0 would end before it began; give 1 or more");
+        ensure!(self.epochs > 0, "--epochs 0 不训练；请写 1 或更大", "--epochs 0 trains nothing; give 1 or more");
+        ensure!(self.batch > 0, "--batch 0 没有样本；请写 1 或更大", "--batch 0 has no examples; give 1 or more");
+        ensure!(
+            self.lr > 0.0 && self.lr.is_finite(),
+            "--lr {} 不是学习率；请写大于 0 的数",
+            "--lr {} is no rate; give a number above 0",
+            self.lr
+        );
+        ensure!(
+            self.clip >= 0.0,
+            "--clip {} 不是长度；请写 0 或更大",
+            "--clip {} is no length; give 0 or more",
+            self.clip
+        );
+        ensure!(
+            self.patience > 0,
+            "--patience 0 会在开始前结束；请写 1 或更大",
+            "--patience 0 would end before it began; give 1 or more"
+        );
         let share = self.held_out_share;
-        ensure!((0.0..=0.5).contains(&share), "--held-out-share {share} must lie between 0 and 0.5");
+        ensure!(
+            (0.0..=0.5).contains(&share),
+            "--held-out-share {share} 须在 0 到 0.5 之间",
+            "--held-out-share {share} must lie between 0 and 0.5"
+        );
         Ok(())
     }
 }
@@ -243,7 +262,9 @@ impl FitState {
 fn fill(weights: &mut Weights, file: &ModelFile, names: [&str; 2], steps: i32) -> Result<()> {
     let mut values = file.numbers::<f32>(names[0])?;
     for weight in &mut weights.all {
-        let (here, rest) = values.split_at_checked(weight.values.len()).context("the checkpoint is of another size")?;
+        let (here, rest) = values
+            .split_at_checked(weight.values.len())
+            .context(message!("检查点的大小不同", "the checkpoint is of another size"))?;
         weight.values.copy_from_slice(here);
         values = rest;
     }
@@ -322,10 +343,7 @@ fn epoch<N: Network>(
             let mut gradient = scaled(gradient, 1.0 / examples.max(1) as f32);
             let length = length(&gradient);
             if !(loss.is_finite() && length.is_finite()) {
-                bail!(
-                    "the loss is no longer a number: epoch {number}, batch {} of {batches}, at a rate of {rate}; lower the learning rate",
-                    batch + 1,
-                );
+                bail!("损失不再是数：第 {number} 轮第 {} 批（共 {batches} 批），学习率 {rate}；请降低学习率", "the loss is no longer a number: epoch {number}, batch {} of {batches}, at a rate of {rate}; lower the learning rate", batch + 1);
             }
             if params.clip > 0.0 && length > params.clip {
                 let by = (params.clip / length) as f32;
@@ -352,7 +370,10 @@ fn epoch<N: Network>(
     state.epochs.push(EpochFigures { epoch: number, lr, loss: loss / examples as f64, held_out });
     match held_out {
         Some(loss) if !loss.is_finite() => {
-            bail!("the loss on held-out text is no number: epoch {number}, at a rate of {lr}; lower the learning rate")
+            bail!(
+                "留出文本上的损失不是数：第 {number} 轮，学习率 {lr}；请降低学习率",
+                "the loss on held-out text is no number: epoch {number}, at a rate of {lr}; lower the learning rate"
+            )
         }
         Some(loss) if state.best_loss.is_none_or(|best| loss < best) => {
             (state.best, state.best_loss, state.worse) = (Some(state.weights.clone()), Some(loss), 0);

@@ -3,13 +3,14 @@
 //! Gradients have the rows alone that a batch reads, so that they and the steps cost what the batch costs. A row that a batch does not
 //! read keeps its moments (the lazy form of Adam), unless its weight is `dense`.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 use super::kernel::Real;
 use crate::ModelFile;
+use inkstone_base::ensure;
 use inkstone_base::simd::wide;
 
 /// Decay of the mean of gradients and of that of their squares, and what keeps the quotient finite (Kingma and Ba 2015).
@@ -73,6 +74,7 @@ impl Weight {
         let values = file.numbers::<f32>(name)?;
         ensure!(
             values.len() == rows * dim,
+            "{name} 一节有 {} 个数，须有 {rows} x {dim} 个；请重新训练",
             "section {name} has {} numbers, and {rows} x {dim} are needed; train the model again",
             values.len()
         );
@@ -183,7 +185,12 @@ impl Weights {
     /// Takes back what [`Weights::memory`] gave.
     pub(crate) fn remember(&mut self, mut moments: &[f32], steps: i32) -> Result<()> {
         let needed: usize = self.all.iter().map(|weight| 2 * weight.values.len()).sum();
-        ensure!(moments.len() == needed, "there are {} moments, and {needed} are needed", moments.len());
+        ensure!(
+            moments.len() == needed,
+            "矩有 {} 个，须有 {needed} 个",
+            "there are {} moments, and {needed} are needed",
+            moments.len()
+        );
         for weight in &mut self.all {
             for moment in &mut weight.moments {
                 let (here, rest) = moments.split_at(weight.values.len());

@@ -3,7 +3,7 @@
 //! A window of words x is scored by f(x) = s · tanh(d + H x). The loss of a window is max(0, 1 - f(x) + f(x')), where the middle word
 //! of x' is any other, all equally likely. What stands beyond the ends of a sequence has a vector of its own.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -13,6 +13,7 @@ use super::fit::{EpochFigures, FitParams, Network, PieceGradients, fit};
 use super::kernel::{Real, apply, tanh, through_tanh};
 use super::weights::{RowGradient, Weight, Weights, distinct};
 use crate::checkpoint::Checkpoint;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 
 const VECTORS: usize = 0;
@@ -41,9 +42,18 @@ params! {
 impl WindowParams {
     /// Fails when a setting cannot work.
     pub fn check(&self) -> Result<()> {
-        ensure!(self.dim > 0, "--dim 0 leaves no word vector; give 1 or more");
-        ensure!((1..=20).contains(&self.window), "--window {} must be 1 to 20", self.window);
-        ensure!(self.hidden > 0, "--hidden 0 leaves no hidden layer; give 1 or more");
+        ensure!(self.dim > 0, "--dim 0 没有词向量；请写 1 或更大", "--dim 0 leaves no word vector; give 1 or more");
+        ensure!(
+            (1..=20).contains(&self.window),
+            "--window {} 须为 1 到 20",
+            "--window {} must be 1 to 20",
+            self.window
+        );
+        ensure!(
+            self.hidden > 0,
+            "--hidden 0 没有隐藏层；请写 1 或更大",
+            "--hidden 0 leaves no hidden layer; give 1 or more"
+        );
         self.fit.check()
     }
 
@@ -61,7 +71,11 @@ pub fn rank_windows(
     ctx: &Ctx,
 ) -> Result<(Vec<f32>, Vec<EpochFigures>)> {
     params.check()?;
-    ensure!(words > 1, "there is one word, and a window is told from one with another word: give more text");
+    ensure!(
+        words > 1,
+        "只有一个词，而窗口须与换了词的窗口区分：请提供更多文本",
+        "there is one word, and a window is told from one with another word: give more text"
+    );
     let mut rng = ChaCha8Rng::seed_from_u64(ctx.seed());
     let weights = Weights::new(vec![
         Weight::uniform("vectors", words + 1, params.dim, START, &mut rng),

@@ -12,6 +12,7 @@ use memmap2::Mmap;
 
 use super::grams::{DIGIT, Place, character};
 use inkstone_base::disk;
+use inkstone_base::message;
 
 /// Number of buckets as a power of 2; about the square root of the places of a large corpus.
 const BUCKETS: u32 = 10;
@@ -65,7 +66,7 @@ impl PlaceBuckets {
         }
         self.places += places.len() as u64;
         if self.count >= self.limit {
-            self.spill().context("cannot write to the folder for temporary files")
+            self.spill().context(message!("无法写入临时文件夹", "cannot write to the folder for temporary files"))
         } else {
             Ok(())
         }
@@ -97,7 +98,10 @@ impl PlaceBuckets {
         let spilled = match self.spilled.take() {
             None => None,
             Some(mut spill) => {
-                spill.out.flush().context("cannot write to the folder for temporary files")?;
+                spill
+                    .out
+                    .flush()
+                    .context(message!("无法写入临时文件夹", "cannot write to the folder for temporary files"))?;
                 Some((disk::map_file(spill.out.get_ref())?, spill.ranges))
             }
         };

@@ -3,11 +3,12 @@
 //! Freedom is the entropy of the characters on either side, `H = -sum p ln p` in nats. The end of a run is a different neighbour each
 //! time, since what often stands between marks is used freely; but all digits are one.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rayon::prelude::*;
 
 use super::buckets::{PlaceBuckets, bucket_of};
 use super::grams::{self, DIGIT, LONGEST, Place, before, character, is_letter, prefix};
+use inkstone_base::ensure;
 use inkstone_base::job::{Cancelled, Ctx};
 
 /// A frequent n-gram.
@@ -55,9 +56,14 @@ impl GramCounter {
     pub fn new(max_len: usize, min_count: u64, memory: usize) -> Result<GramCounter> {
         ensure!(
             (2..=LONGEST).contains(&max_len),
+            "不能查找长达 {max_len} 字的词：--max-len 为 2 到 {LONGEST}",
             "words of up to {max_len} characters cannot be looked for: --max-len is 2 to {LONGEST}"
         );
-        ensure!(min_count >= 2, "a word is something that comes back: --min-count is 2 at the least");
+        ensure!(
+            min_count >= 2,
+            "词须重复出现：--min-count 至少为 2",
+            "a word is something that comes back: --min-count is 2 at the least"
+        );
         Ok(GramCounter { buckets: PlaceBuckets::new(memory / size_of::<Place>()), max_len, min_count })
     }
 

@@ -12,10 +12,12 @@ mod grams;
 mod rules;
 mod select;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 pub use count::{GramCounter, Grams, Places};
 pub use select::{NewWord, Selection, select};
+
+use inkstone_base::ensure;
 
 params! {
     /// Parameters of new-word discovery.
@@ -42,8 +44,17 @@ params! {
 impl NewWordParams {
     /// A counter for these parameters.
     pub fn counter(&self) -> Result<GramCounter> {
-        ensure!(self.min_entropy >= 0.0, "--min-entropy {} is below 0, which no entropy is", self.min_entropy);
-        ensure!(self.memory_mb > 0, "--memory 0 leaves no room to count; write 64 or more (MiB)");
+        ensure!(
+            self.min_entropy >= 0.0,
+            "--min-entropy {} 小于 0，而熵不会为负",
+            "--min-entropy {} is below 0, which no entropy is",
+            self.min_entropy
+        );
+        ensure!(
+            self.memory_mb > 0,
+            "--memory 0 没有计数的空间；请写 64 或更大（MiB）",
+            "--memory 0 leaves no room to count; write 64 or more (MiB)"
+        );
         GramCounter::new(self.max_len, self.min_count, self.memory_mb << 20)
     }
 }

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use chrono::NaiveDateTime;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -13,6 +13,7 @@ use super::count::Gram;
 use super::grams::{self, Place, character, is_letter, prefix, suffix};
 use super::rules::{refuse_parts, refuse_text};
 use super::{Grams, NewWordParams};
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_text::Segmenter;
 
@@ -70,9 +71,10 @@ struct StringCandidate {
 
 /// Chooses the new words among the frequent n-grams. Documents and times are for the caller to fill in.
 pub fn select(grams: &Grams, params: &NewWordParams, segmenter: &Segmenter, ctx: &Ctx) -> Result<Selection> {
-    ensure!(grams.places > 0, "the file has no Chinese text, so no words can be found in it");
+    ensure!(grams.places > 0, "文件没有中文，找不到词", "the file has no Chinese text, so no words can be found in it");
     ensure!(
         grams.len() > 0,
+        "没有字串在 {1} 个位置中出现 {0} 次；请降低 --min-count，或提供更多文本",
         "no string of characters occurs {} times in {} places; lower --min-count, or give more text",
         params.min_count,
         grams.places

@@ -1,10 +1,12 @@
 //! Building an index order by order: hash, sort, spread, then tie each n-gram to its next shorter context.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rayon::prelude::*;
 
 use super::index::{CONTEXT, Index, IndexEntry, Order, ROOT, key};
 use super::table::{halves, hash_of, is_empty, span, spread};
+
+use inkstone_base::ensure;
 
 /// An n-gram to be indexed.
 #[derive(Clone, Copy)]
@@ -31,6 +33,7 @@ impl Builder {
         let room = ROOT as usize / 4 * 3;
         ensure!(
             n + total <= room,
+            "{} 个 n 元组超过模型容量 {room}；请剪枝（--prune）",
             "{} n-grams are more than the {room} that a model holds; prune it (--prune)",
             n + total
         );

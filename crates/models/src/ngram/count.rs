@@ -11,7 +11,7 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rayon::prelude::*;
 
 use super::intern::{Coded, Coder, Interner, Tally};
@@ -20,6 +20,7 @@ use super::model::Counts;
 use super::run::{self, SortedRun};
 use super::share::{MAX_SHARE, Share, Sorter, shares};
 use super::trie::{Level, Trie};
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 
 /// The longest n-grams that are counted.
@@ -64,9 +65,17 @@ pub struct Counter {
 impl Counter {
     /// Counts n-grams of 1 to `order` words, 6 at the most.
     pub fn new(order: usize, room: &Room) -> Result<Counter> {
-        ensure!((1..=MAX_ORDER).contains(&order), "n-grams of {order} words cannot be counted: 1 to {MAX_ORDER} can");
+        ensure!(
+            (1..=MAX_ORDER).contains(&order),
+            "无法统计 {order} 元组：支持 1 到 {MAX_ORDER}",
+            "n-grams of {order} words cannot be counted: 1 to {MAX_ORDER} can"
+        );
         let memory_mb = room.memory_mb;
-        ensure!(memory_mb > 0, "--memory 0 leaves no room to count in: allow at least 1 MB");
+        ensure!(
+            memory_mb > 0,
+            "--memory 0 没有计数的空间：至少 1 MB",
+            "--memory 0 leaves no room to count in: allow at least 1 MB"
+        );
         let most_words = (memory_mb.saturating_mul(1_000_000) / BYTES_A_WORD).clamp(LEAST_WORDS, u32::MAX as usize);
         Ok(Counter {
             order,
@@ -94,6 +103,7 @@ impl Counter {
         self.interner.take_in(coded, &mut self.ids);
         ensure!(
             self.interner.len() <= 1 << 30,
+            "不同的词超过 {} 个：请把文本切成更小的单位",
             "more than {} different words: cut the text into smaller units",
             1u32 << 30
         );
@@ -112,11 +122,11 @@ impl Counter {
 
     pub fn finish(mut self, ctx: &Ctx) -> Result<Counts> {
         let tally = self.tally;
-        ensure!(tally.documents > 0, "there is no document to count: the input is empty");
+        ensure!(tally.documents > 0, "没有可统计的文档：输入为空", "there is no document to count: the input is empty");
         ensure!(
             tally.tokens > 0,
-            "there is no word in {} documents ({} words written like marks were left out): check --format and the \
-             tokenizer's settings",
+            "{} 篇文档没有词（略去了 {} 个写得像标记的词）：请检查 --format 与分词设置",
+            "there is no word in {} documents ({} words written like marks were left out): check --format and the tokenizer's settings",
             tally.documents,
             tally.marks
         );
@@ -124,8 +134,8 @@ impl Counter {
         let longest = tally.longest as usize + 2;
         ensure!(
             self.order <= longest,
-            "there are no n-grams of {} words: the longest of {} documents has {} words, {longest} with <s> and </s>; \
-             choose --order {longest} or lower",
+            "没有 {} 元组：{} 篇文档中最长的有 {} 个词，连同 <s> 与 </s> 为 {longest}；请选 --order {longest} 或更低",
+            "there are no n-grams of {} words: the longest of {} documents has {} words, {longest} with <s> and </s>; choose --order {longest} or lower",
             self.order,
             tally.documents,
             tally.longest
@@ -209,6 +219,7 @@ impl Joined {
         for (n, part) in (1..).zip(share.levels) {
             ensure!(
                 self.levels[n].grams() + part.word.len() <= u32::MAX as usize,
+                "{1} 元组超过 {0} 个：请选更低的 --order",
                 "more than {} n-grams of {} words: choose a lower --order",
                 u32::MAX,
                 n + 1

@@ -1,10 +1,12 @@
 //! Parameters of n-gram models.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use super::count::MAX_ORDER;
 use super::model::Smoothing;
 use super::prune::Pruning;
+
+use inkstone_base::ensure;
 
 params! {
     /// Parameters of an n-gram model.
@@ -27,17 +29,20 @@ impl NgramParams {
     pub fn check(&self) -> Result<()> {
         ensure!(
             (1..=MAX_ORDER).contains(&self.order),
+            "不能训练 {} 阶模型：--order 为 1 到 {MAX_ORDER}",
             "a model of order {} cannot be made: --order takes 1 to {MAX_ORDER}",
             self.order
         );
         self.prune.limits(self.order)?;
         ensure!(
             self.k > 0.0 && self.k.is_finite(),
+            "--k {} 不能加到计数上：须大于 0（最大似然为 --smoothing mle）",
             "--k {} cannot be added to counts: it is above 0 (maximum likelihood is --smoothing mle)",
             self.k
         );
         ensure!(
             self.held_out_share > 0.0 && self.held_out_share <= 0.5,
+            "--held-out-share {} 使拟合权重或计数的文本不足：须大于 0 且不超过 0.5",
             "--held-out-share {} leaves nothing to fit weights on, or too little to count on: it is above 0 and at most 0.5",
             self.held_out_share
         );

@@ -1,9 +1,11 @@
 //! Leaving out n-grams that were seen too rarely, as `lmplz --prune` does.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 use super::trie::{Level, Trie};
+
+use inkstone_base::ensure;
 
 /// The n-grams that are left out.
 ///
@@ -21,19 +23,21 @@ impl Pruning {
         let written = || limits.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
         ensure!(
             limits.len() <= order,
+            "--prune {} 有 {} 个长度的下限，而 --order 为 {order}：最多写 {order} 个",
             "--prune {} has limits for {} lengths of n-grams, and --order is {order}: write at most {order}",
             written(),
             limits.len()
         );
         ensure!(
             limits.first().is_none_or(|&first| first == 0),
+            "--prune {} 会去掉单个词，而模型不能没有它们：请以 0 开头",
             "--prune {} would leave out single words, which a model cannot do without: begin with 0",
             written()
         );
         ensure!(
             limits.is_sorted(),
-            "--prune {} falls from one length to the next: a longer n-gram cannot stay without its beginning, so write limits \
-             that rise",
+            "--prune {} 随长度下降：长的 n 元组不能没有它的开头，请写递增的下限",
+            "--prune {} falls from one length to the next: a longer n-gram cannot stay without its beginning, so write limits that rise",
             written()
         );
         let last = limits.last().copied().unwrap_or(0);

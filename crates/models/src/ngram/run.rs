@@ -15,6 +15,8 @@ use memmap2::Mmap;
 
 use super::share::{Share, ShareBuilder};
 use inkstone_base::disk;
+use inkstone_base::language::Word;
+use inkstone_base::message;
 
 pub(super) struct Writer {
     out: BufWriter<File>,
@@ -39,7 +41,11 @@ impl Writer {
     pub(super) fn new(folder: &Path, order: usize) -> Result<Writer> {
         disk::make_dir(folder)?;
         let file = tempfile::tempfile_in(folder).with_context(|| {
-            format!("cannot make a file for counts in {} (choose another folder with --temp)", folder.display())
+            message!(
+                "无法在 {} 创建计数文件（用 --temp 另选文件夹）",
+                "cannot make a file for counts in {} (choose another folder with --temp)",
+                folder.display()
+            )
         })?;
         Ok(Writer { out: BufWriter::with_capacity(1 << 20, file), order, written: 0 })
     }
@@ -53,17 +59,24 @@ impl Writer {
         let file = self.out.into_inner().map_err(|error| error.into_error()).context(FULL)?;
         // An empty file cannot be mapped.
         let map = (self.written > 0).then(|| disk::map_file(&file)).transpose();
-        Ok(SortedRun { map: map.context("cannot read back a run of counts")?, order: self.order })
+        Ok(SortedRun {
+            map: map.context(message!("无法读回一段计数", "cannot read back a run of counts"))?,
+            order: self.order,
+        })
     }
 }
 
-const FULL: &str = "cannot write a run of counts (is the disk of --temp full? --memory makes fewer of them)";
+const FULL: Word = Word(
+    "无法写出一段计数（--temp 的磁盘满了？加大 --memory 可减少段数）",
+    "cannot write a run of counts (is the disk of --temp full? --memory makes fewer of them)",
+);
 
 impl SortedRun {
     pub(super) fn records(&self) -> Result<Records<'_>> {
         let numbers = match &self.map {
-            Some(bytes) => bytemuck::try_cast_slice(bytes)
-                .map_err(|error| anyhow::anyhow!("a run of counts cannot be read back: {error}"))?,
+            Some(bytes) => bytemuck::try_cast_slice(bytes).map_err(|error| {
+                inkstone_base::error!("一段计数无法读回：{error}", "a run of counts cannot be read back: {error}")
+            })?,
             None => &[],
         };
         Ok(Records { numbers, order: self.order })

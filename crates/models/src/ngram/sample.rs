@@ -3,7 +3,7 @@
 //! The distribution after a context is laid out over the whole vocabulary: single words first, then for each longer context what was
 //! there times its back-off weight, and its own continuations over that. `<s>` and `<unk>` are never drawn.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::index::{Index, State};
 use super::lm::LanguageModel;
 use super::words::{BEGIN, END, UNKNOWN};
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 
 /// Parameters of drawing text.
@@ -93,10 +94,11 @@ impl LanguageModel {
     pub fn sample(&self, params: &SampleParams, ctx: &Ctx) -> Result<Vec<GeneratedText>> {
         ensure!(
             params.temperature > 0.0 && params.temperature.is_finite(),
+            "--temperature {} 不是温度：须大于 0，1 即模型原样",
             "--temperature {} is no temperature: it is above 0, 1 for the model as it is",
             params.temperature
         );
-        ensure!(params.max_length > 0, "--max-length 0 leaves no room for a word");
+        ensure!(params.max_length > 0, "--max-length 0 没有词的位置", "--max-length 0 leaves no room for a word");
         let view = self.view();
         let continuations = ctx.install(|| Continuations::new(&view.index));
         let draw = |number: usize| {

@@ -5,11 +5,12 @@
 
 use std::ops::Range;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rayon::prelude::*;
 
 use super::count::MAX_ORDER;
 use super::words::END;
+use inkstone_base::ensure;
 use inkstone_base::job::{Cancelled, Ctx};
 
 /// Sequences in a share, where no single word begins more: their keys (16 bytes each) stay within a processor's cache.
@@ -117,8 +118,8 @@ impl<'c> Sorter<'c> {
         let room = 128u32.checked_sub((order as u32 - 1) * bits);
         ensure!(
             room.is_some_and(|room| room > 0),
-            "{words} different words are too many for order {order}: choose a lower --order, or cut the text into smaller \
-             units"
+            "{words} 个不同的词对 {order} 阶来说太多：请选更低的 --order，或把文本切成更小的单位",
+            "{words} different words are too many for order {order}: choose a lower --order, or cut the text into smaller units"
         );
         let widest = 1 << room.unwrap_or_default().min(31);
         let seen = ctx.install(|| {

@@ -3,11 +3,13 @@
 //! A word is known by its 64-bit hash. Words of one model have different hashes (building fails otherwise); that a word outside
 //! the vocabulary has the hash of one inside happens once in 10^13 such words for a million words.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use rayon::prelude::*;
 
 use super::table::{find, halves, hash_of, span, spread};
 use super::words::{MARKS, UNKNOWN, Words};
+
+use inkstone_base::{ensure, message};
 
 /// `[low, high]` half of the hash of a word, its id.
 pub(super) type TableSlot = [u32; 3];
@@ -31,8 +33,11 @@ pub(super) fn table(words: &Words) -> Result<Vec<TableSlot>> {
     table.par_sort_unstable_by_key(|place| (hash_of(place), place[2]));
     if let Some(pair) = table.windows(2).find(|pair| pair[0][..2] == pair[1][..2]) {
         let [a, b] = [pair[0][2], pair[1][2]].map(|id| words.get(id));
-        ensure!(a != b, "the word {a:?} stands twice in the vocabulary");
-        anyhow::bail!("the words {a:?} and {b:?} have the same hash; take one of them out of the text");
+        ensure!(a != b, "词 {a:?} 在词表中出现两次", "the word {a:?} stands twice in the vocabulary");
+        inkstone_base::bail!(
+            "词 {a:?} 与 {b:?} 哈希相同；请从文本中去掉一个",
+            "the words {a:?} and {b:?} have the same hash; take one of them out of the text"
+        );
     }
     spread(&mut table, 0);
     Ok(table)
@@ -64,7 +69,9 @@ impl<'a> ModelVocabulary<'a> {
         let start = if id == 0 { 0 } else { self.ends[id - 1] as usize };
         let bytes = self.text.get(start..self.ends[id] as usize);
         let word = bytes.and_then(|bytes| std::str::from_utf8(bytes).ok());
-        word.with_context(|| format!("word {id} of the model is damaged; train it again"))
+        word.with_context(|| {
+            message!("模型的第 {id} 个词已损坏；请重新训练", "word {id} of the model is damaged; train it again")
+        })
     }
 }
 

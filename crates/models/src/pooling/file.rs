@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use serde::Serialize;
 use serde_json::json;
 
 use super::Pooling;
 use crate::{ModelFile, ModelHeader, Training, WordVectors, pack_strings, write_model};
+
+use inkstone_base::ensure;
 
 impl Pooling {
     /// Kind of its model files.
@@ -45,6 +47,7 @@ impl Pooling {
         let (weights, common) = (file.numbers::<f32>("weights")?.to_vec(), file.numbers::<f32>("common")?.to_vec());
         ensure!(
             weights.len() == vectors.words().len() && common.len().is_multiple_of(vectors.dim()),
+            "模型的尺寸已损坏；请重新训练",
             "the model's sizes are damaged; train it again"
         );
         let header = file.header();

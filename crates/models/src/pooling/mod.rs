@@ -8,13 +8,15 @@
 mod file;
 mod fit;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use nalgebra::{DMatrix, SymmetricEigen};
 use serde::{Deserialize, Serialize};
 
 use super::{Explanation, Part, WordVectors};
 
 pub use fit::PooledText;
+
+use inkstone_base::ensure;
 
 /// How the vectors of words become one of a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,9 +49,15 @@ params! {
 impl PoolingParams {
     /// Fails when they cannot be used with vectors of so many values.
     pub fn check(&self, dim: usize) -> Result<()> {
-        ensure!(self.a > 0.0 && self.a.is_finite(), "a = {} must be a number above 0 (--a)", self.a);
+        ensure!(
+            self.a > 0.0 && self.a.is_finite(),
+            "a = {} 须为大于 0 的数（--a）",
+            "a = {} must be a number above 0 (--a)",
+            self.a
+        );
         ensure!(
             self.components < dim,
+            "去掉 {} 个公共方向后 {dim} 维不剩什么；请选小于 {dim} 的 --components",
             "{} common directions leave nothing of {dim} dimensions; choose --components below {dim}",
             self.components
         );

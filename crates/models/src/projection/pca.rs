@@ -1,9 +1,10 @@
 //! Principal components: the directions along which centred rows vary most (Pearson 1901; scikit-learn's `PCA`).
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use nalgebra::{DMatrix, SymmetricEigen};
 use rayon::prelude::*;
 
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_base::simd::wide;
 
@@ -33,7 +34,11 @@ impl Axes {
         let squares = summed(rows, dim, dim * dim, ctx, |row, sums| products(row, &mean, sums))?;
         let covariance = DMatrix::from_fn(dim, dim, |i, j| squares[i.min(j) * dim + i.max(j)] / n);
         let total = covariance.trace();
-        ensure!(total > 0.0, "all have the same vector: there is nothing to tell apart");
+        ensure!(
+            total > 0.0,
+            "所有向量都相同：没有可区分的",
+            "all have the same vector: there is nothing to tell apart"
+        );
         ctx.check()?;
         let SymmetricEigen { eigenvectors, eigenvalues } = covariance.symmetric_eigen();
         let mut order: Vec<usize> = (0..dim).collect();
@@ -57,7 +62,7 @@ pub(crate) fn along(row: &[f32], mean: &[f64], direction: &[f64]) -> f64 {
 
 /// The rows along the two directions of greatest variance, and the share of the variance of each direction.
 pub fn pca(rows: &[f32], dim: usize, ctx: &Ctx) -> Result<(Vec<[f64; 2]>, [f64; 2])> {
-    ensure!(dim > 1, "vectors of one value lie on a line: there is no plane to show");
+    ensure!(dim > 1, "一维向量在一条线上：不能成图", "vectors of one value lie on a line: there is no plane to show");
     let Axes { mean, directions, shares } = Axes::new(rows, dim, 2, ctx)?;
     let points = rows.chunks(dim).map(|row| [0, 1].map(|axis: usize| along(row, &mean, &directions[axis]))).collect();
     Ok((points, [shares[0], shares[1]]))

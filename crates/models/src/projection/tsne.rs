@@ -11,7 +11,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use bhtsne::{Neighbor, tSNE};
 use rayon::prelude::*;
 
@@ -19,6 +19,7 @@ use super::neighbours;
 use crate::Nearest;
 use inkstone_base::data::Report;
 use inkstone_base::job::{Cancelled, Ctx};
+use inkstone_base::{ensure, message};
 
 /// The coarseness with which far points are taken together (Barnes-Hut theta).
 const THETA: f32 = 0.5;
@@ -62,6 +63,7 @@ pub fn tsne(nearest: &Nearest<'_>, start: &[[f64; 2]], params: Tsne, ctx: &Ctx) 
     })?;
     ensure!(
         found.iter().all(|v| v.is_finite()),
+        "t-SNE 在困惑度 {} 下发散：请换一个 --perplexity，或用 --method pca",
         "t-SNE diverged at a perplexity of {}: take another --perplexity, or --method pca",
         params.perplexity
     );
@@ -69,7 +71,10 @@ pub fn tsne(nearest: &Nearest<'_>, start: &[[f64; 2]], params: Tsne, ctx: &Ctx) 
 }
 
 fn descended(among: &[Vec<Neighbor<f32>>], start: &[f32], params: Tsne, ctx: &Ctx) -> Result<Vec<f32>> {
-    let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build().context("cannot start a thread")?;
+    let alone = rayon::ThreadPoolBuilder::new()
+        .num_threads(1)
+        .build()
+        .context(message!("无法启动线程", "cannot start a thread"))?;
     let descent = || {
         let rows = vec![(); among.len()];
         let mut tsne: tSNE<'_, f32, ()> = tSNE::new(&rows);

@@ -1,12 +1,13 @@
 //! Estimation: screened words, their two topics, and what they make of a row of counts.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rayon::prelude::*;
 
 use super::SestmParams;
 use super::score::{SestmScore, solve};
 use super::screen::{ReturnCounts, Screened};
 use crate::sparse::{Csr, Row};
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::average_ranks;
 
@@ -57,13 +58,15 @@ impl Topics {
         params.check()?;
         ensure!(
             rows.len() == labels.len(),
+            "{} 篇文档，却有 {} 个收益：须一一对应",
             "{} documents, but {} returns: one each is needed",
             rows.len(),
             labels.len()
         );
-        ensure!(!rows.is_empty(), "SESTM has no document with a return to learn from");
+        ensure!(!rows.is_empty(), "SESTM 没有带收益的文档可学", "SESTM has no document with a return to learn from");
         if let Some(at) = labels.iter().position(|y| !y.is_finite()) {
-            anyhow::bail!(
+            inkstone_base::bail!(
+                "第 {} 篇文档的收益为 {}：训练之前请去掉没有收益的文档",
                 "the return of document {} is {}: leave out documents without a return before training",
                 rows[at],
                 labels[at]
@@ -165,8 +168,8 @@ fn regress(
     let determinant = aa * bb - ab * ab;
     ensure!(
         determinant > 1e-12 * aa.max(bb).powi(2),
-        "the {} documents with screened words all have returns of one rank: two topics cannot be told apart; train on a longer \
-         window",
+        "含筛选词的 {} 篇文档收益的秩都相同：无法区分两个主题；请用更长的窗口训练",
+        "the {} documents with screened words all have returns of one rank: two topics cannot be told apart; train on a longer window",
         p.len()
     );
     ctx.check()?;

@@ -26,7 +26,7 @@ mod walk;
 #[cfg(test)]
 pub(super) mod tests;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 pub use fit::{SestmFit, Topics};
 pub use named::{Returns, Sestm, SestmWord};
@@ -35,6 +35,8 @@ pub use tune::{SestmTrial, Tune};
 pub use walk::{SestmFold, SestmWalk, sestm_walk};
 
 use inkstone_text::DfLimit;
+
+use inkstone_base::ensure;
 
 defaults! {
     pub struct SestmParams {
@@ -61,11 +63,13 @@ impl SestmParams {
         for (name, alpha) in [("alpha_plus", self.alpha_plus), ("alpha_minus", self.alpha_minus)] {
             ensure!(
                 (0.0..1.0).contains(&alpha),
+                "{name} = {alpha} 不是比例之差；须不小于 0 且小于 1（通常为 0.05）",
                 "{name} = {alpha} is no distance between shares; it is at least 0 and below 1 (0.05 is usual)"
             );
         }
         ensure!(
             self.lambda > 0.0 && self.lambda.is_finite(),
+            "lambda = {} 须大于 0：没有惩罚，词都偏向一边的文本没有最优得分",
             "lambda = {} must be above 0: without the penalty a text whose words all lean one way has no best score",
             self.lambda
         );

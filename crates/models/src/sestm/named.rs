@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use chrono::NaiveDateTime;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
@@ -12,6 +12,7 @@ use super::tune::{SestmTrial, choose};
 use super::{SestmFit, SestmParams, SestmScore, Topics};
 use crate::file::{ModelFile, ModelHeader, pack_strings, write_model};
 use crate::sparse::{Csr, Row};
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 
 /// Documents with the returns around them.
@@ -89,6 +90,7 @@ impl Sestm {
         let n = counts.rows();
         ensure!(
             [labels.len(), times.len(), groups.len()] == [n; 3] && words.len() >= counts.cols(),
+            "{n} 行计数须有同样多的收益、时间与分组，{} 列须有同样多的词",
             "{n} rows of counts need as many returns, times and groups, and {} columns as many words",
             counts.cols()
         );
@@ -229,6 +231,7 @@ impl Sestm {
         let lengths = [topics.positive.len(), topics.negative.len(), topics.share.len(), topics.documents.len()];
         ensure!(
             lengths == [words.len(); 4],
+            "模型有 {} 个词，各节长度为 {lengths:?}；请重新训练",
             "the model has {} words, and sections of {lengths:?}; train it again",
             words.len()
         );

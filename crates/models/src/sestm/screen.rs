@@ -1,10 +1,11 @@
 //! Screening: which words say anything about the sign of the return.
 
-use anyhow::{Result, bail, ensure};
+use anyhow::Result;
 
 use super::SestmParams;
 use crate::sparse::Csr;
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, ensure};
 
 /// Rows counted between two looks at whether to stop.
 const ROWS_PER_CHECK: usize = 4096;
@@ -58,8 +59,8 @@ impl ReturnCounts {
         let base = self.base_rate();
         ensure!(
             0 < self.positive_rows && self.positive_rows < self.rows,
-            "all {} returns are {}: SESTM needs returns of both signs; take the market's mean out of them (abnormal returns), \
-             or train on a longer window",
+            "全部 {} 个收益都{}：SESTM 需要正负两种收益；请减去市场均值（异常收益），或用更长的窗口训练",
+            "all {} returns are {}: SESTM needs returns of both signs; take the market's mean out of them (abnormal returns), or train on a longer window",
             self.rows,
             if self.positive_rows > 0 { "above 0" } else { "0 or below" }
         );
@@ -71,6 +72,7 @@ impl ReturnCounts {
         if words.is_empty() {
             let most = self.documents.iter().max().copied().unwrap_or(0);
             bail!(
+                "{seen} 个词中没有一个出现于 {} 篇文档中的至少 {least} 篇（kappa）；最多的出现于 {most} 篇：请降低 kappa",
                 "no word of {seen} is in at least {least} of {} documents (kappa); the most frequent is in {most}: lower kappa",
                 self.rows
             );
@@ -95,8 +97,8 @@ impl ReturnCounts {
         {
             ensure!(
                 found,
-                "of {count} words in at least {least} documents (kappa) none has a share of positive returns {side} the base rate {base:.4}{}; \
-                 lower kappa{}",
+                "{count} 个出现于至少 {least} 篇文档（kappa）的词中，没有一个正收益比例{side}基准 {base:.4}{}；请降低 kappa{}",
+                "of {count} words in at least {least} documents (kappa) none has a share of positive returns {side} the base rate {base:.4}{}; lower kappa{}",
                 if params.words == 0 { " by alpha" } else { "" },
                 if params.words == 0 { " or the alphas, or set words" } else { "" }
             );

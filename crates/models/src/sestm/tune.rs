@@ -1,12 +1,13 @@
 //! Choosing the parameters on the later part of a training window, by the paper's loss.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use super::{SestmParams, Topics};
 use crate::sparse::Csr;
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::{average_ranks, mean};
+use inkstone_base::{ensure, message};
 use inkstone_text::DfLimit;
 
 defaults! {
@@ -51,15 +52,27 @@ impl Tune {
     pub(super) fn check(&self) -> Result<()> {
         ensure!(
             0.0 < self.validation && self.validation < 1.0,
+            "tune.validation = {} 不是比例；须大于 0 且小于 1",
             "tune.validation = {} is no share; it is above 0 and below 1",
             self.validation
         );
         let lambda = self.lambda.iter().find(|lambda| !(**lambda > 0.0 && lambda.is_finite()));
-        ensure!(lambda.is_none(), "tune.lambda: {lambda:?} must be above 0", lambda = lambda.unwrap_or(&0.0));
+        ensure!(
+            lambda.is_none(),
+            "tune.lambda：{lambda:?} 须大于 0",
+            "tune.lambda: {lambda:?} must be above 0",
+            lambda = lambda.unwrap_or(&0.0)
+        );
         let alpha = self.alpha.iter().find(|alpha| !(0.0..1.0).contains(*alpha));
-        ensure!(alpha.is_none(), "tune.alpha: {alpha:?} must be at least 0 and below 1", alpha = alpha.unwrap_or(&0.0));
+        ensure!(
+            alpha.is_none(),
+            "tune.alpha：{alpha:?} 须不小于 0 且小于 1",
+            "tune.alpha: {alpha:?} must be at least 0 and below 1",
+            alpha = alpha.unwrap_or(&0.0)
+        );
         ensure!(
             self.alpha.is_empty() || self.words.iter().all(|n| *n == 0),
+            "tune.alpha 与 tune.words 不能同时写：词按距离或按个数保留",
             "tune.alpha and tune.words exclude each other: words are kept by distance or by number"
         );
         Ok(())
@@ -98,8 +111,8 @@ pub(super) fn choose(
     params.check()?;
     ensure!(
         early.0.len() >= 2 && late.0.len() >= 2,
-        "of the training documents {} come before the judging part and {} are in it (tune.validation = {}): too few to choose \
-         parameters; lengthen the training window or remove tune",
+        "训练文档中 {} 篇在评判部分之前、{} 篇在其中（tune.validation = {}）：太少，无法选参数；请延长训练窗口或去掉 tune",
+        "of the training documents {} come before the judging part and {} are in it (tune.validation = {}): too few to choose parameters; lengthen the training window or remove tune",
         early.0.len(),
         late.0.len(),
         params.tune.validation
@@ -134,7 +147,9 @@ pub(super) fn choose(
     }
     match (best, failed) {
         (Some((_, chosen)), _) => Ok((chosen, trials)),
-        (None, Some(error)) => Err(error).context("no combination of tune could be fitted"),
+        (None, Some(error)) => {
+            Err(error).context(message!("tune 的任何组合都无法拟合", "no combination of tune could be fitted"))
+        }
         (None, None) => Ok((params.clone(), trials)),
     }
 }

@@ -1,6 +1,6 @@
 //! SESTM walked forward: words, topics and ranks of each fold come from its training window alone.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use chrono::NaiveDate;
 use rustc_hash::FxHashSet;
 
@@ -10,6 +10,7 @@ use crate::metrics::rank_correlation;
 use crate::sparse::Csr;
 use crate::walk_forward::{FoldReport, Sample, WalkForward, Walked, walk_folds};
 use inkstone_base::data::Report;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 
 /// Words shown at each end of a fold's topics.
@@ -52,6 +53,7 @@ pub fn sestm_walk(
     params.check()?;
     ensure!(
         samples.len() == counts.rows(),
+        "{} 个样本，却有 {} 行词频：每个样本须有一行",
         "{} samples, but {} rows of token counts: one row a sample is needed",
         samples.len(),
         counts.rows()

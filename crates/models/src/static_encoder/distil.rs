@@ -6,13 +6,14 @@
 //! regression: the difference between a token's vector and its start is penalised, so that the vector of a token without documents
 //! does not change. Every tenth document is left out of the fit, and the penalty is chosen by the cosines of these documents.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::design::{Design, TwoWay};
 use crate::projection::{Axes, along};
 use crate::sparse::Csr;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 
 /// Penalties that are tried, as multiples of the mean sum of squares of a token that occurs.
@@ -65,7 +66,11 @@ pub struct DistilledFigures {
 pub fn distil(teacher: &Teacher<'_>, dim: usize, sif: f64, ctx: &Ctx) -> Result<Distilled> {
     let Teacher { width, documents, shares, .. } = *teacher;
     let count = documents.len() / width;
-    ensure!(count >= LEAST_DOCUMENTS, "{count} documents are too few to learn from: give at least {LEAST_DOCUMENTS}");
+    ensure!(
+        count >= LEAST_DOCUMENTS,
+        "{count} 篇文档太少，学不了：至少给 {LEAST_DOCUMENTS} 篇",
+        "{count} documents are too few to learn from: give at least {LEAST_DOCUMENTS}"
+    );
     let axes = Axes::new(documents, width, dim.min(width), ctx)?;
     let dim = axes.directions.len();
     let targets = projected(documents, width, &axes.mean, &axes.directions, ctx);

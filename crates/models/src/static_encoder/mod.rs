@@ -11,7 +11,7 @@ mod tests;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 use safetensors::Dtype;
 use safetensors::tensor::TensorView;
@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 use super::{Explanation, Part};
 use crate::tensors::TensorFile;
 use inkstone_base::data::Key;
+use inkstone_base::{bail, ensure, message};
 use inkstone_base::{disk, limits};
 use inkstone_text::subword::Subword;
 
@@ -169,7 +170,8 @@ impl StaticEncoder {
             Some(settings) => ("embeddings", settings.normalize, true, settings.max_length),
             None => {
                 let modules = modules(folder).with_context(|| {
-                    format!(
+                    message!(
+                        "{} 不是 model2vec 或 sentence-transformers 的静态编码器文件夹",
                         "{} is not the folder of a static encoder of model2vec or sentence-transformers",
                         folder.display()
                     )
@@ -177,6 +179,7 @@ impl StaticEncoder {
                 let other = modules.iter().skip(1).find(|module| module.name() != "Normalize");
                 if let Some(module) = other {
                     bail!(
+                        "{} 中的 modules.json 写有模块 {}；静态词嵌入之后只读取 Normalize",
                         "modules.json in {} names the module {}; behind a static embedding only Normalize is read",
                         folder.display(),
                         module.class
@@ -187,14 +190,20 @@ impl StaticEncoder {
         };
         let table = file.numbers(name)?;
         let [rows, dim] = table.shape[..] else {
-            bail!("{name} in {} has the shape {:?}, not [tokens, values]", within.display(), table.shape)
+            bail!(
+                "{} 中的 {name} 形状为 {:?}，而不是 [词元, 维]",
+                "{name} in {} has the shape {:?}, not [tokens, values]",
+                within.display(),
+                table.shape
+            )
         };
-        ensure!(dim > 0, "the vectors in {} have no values", within.display());
+        ensure!(dim > 0, "{} 中的向量没有值", "the vectors in {} have no values", within.display());
         let places = file.has("mapping")?.then(|| file.places("mapping", rows)).transpose()?;
         let weights = file.has("weights")?.then(|| file.numbers("weights")).transpose()?.map(|read| read.values);
         let known = places.as_ref().map_or(rows, Vec::len).min(weights.as_ref().map_or(usize::MAX, Vec::len));
         ensure!(
             tokenizer.size() <= known,
+            "{} 中的分词器认识 {} 个词元，而 model.safetensors 有 {known} 个向量：它们不属于同一模型",
             "the tokenizer in {} knows {} tokens, and model.safetensors has vectors for {known}: they are not of one model",
             within.display(),
             tokenizer.size()

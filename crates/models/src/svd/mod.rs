@@ -12,10 +12,11 @@ mod small;
 #[cfg(test)]
 mod tests;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rayon::prelude::*;
 
 use crate::Row;
+use inkstone_base::ensure;
 use inkstone_base::job::{Cancelled, Ctx};
 use krylov::{Product, basis, dot, scatter};
 use slice::{LANES, Slice, SliceRow};
@@ -59,11 +60,15 @@ pub(crate) fn truncated(rows: &SparseRows, params: &SvdParams, ctx: &Ctx) -> Res
 fn decompose(rows: &SparseRows, dim: usize, tolerance: f64, ctx: &Ctx) -> Result<Svd> {
     let product = Product::smaller(rows);
     let basis = ctx.install(|| basis(&product, dim, tolerance, ctx))?;
-    ensure!(basis.kept > 0, "there is nothing to decompose: the matrix holds nothing but zeros");
+    ensure!(
+        basis.kept > 0,
+        "没有可分解的：矩阵全为零",
+        "there is nothing to decompose: the matrix holds nothing but zeros"
+    );
     ensure!(
         basis.kept >= dim,
-        "{} dimensions cannot be had: the matrix has rank {}, since many of its rows or columns are alike; choose \
-         --dim from 1 to {}",
+        "不能得到 {} 维：矩阵的秩为 {}，因为许多行或列相同；请选 1 到 {} 的 --dim",
+        "{} dimensions cannot be had: the matrix has rank {}, since many of its rows or columns are alike; choose --dim from 1 to {}",
         dim,
         basis.kept,
         basis.kept

@@ -5,12 +5,13 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use memmap2::Mmap;
 
 use crate::Row;
 use inkstone_base::data::TooLittle;
 use inkstone_base::disk::Scratch;
+use inkstone_base::{ensure, message};
 
 /// Rows of a block: the unit in which passes are cancelled and random numbers are drawn.
 pub(crate) const BLOCK: usize = 1024;
@@ -75,7 +76,9 @@ impl RowsWriter {
             rows.sums[column as usize] += value;
             rows.squares += value * value;
         }
-        self.words.push(u32::try_from(row.indices.len()).context("a row has too many entries")?);
+        self.words.push(
+            u32::try_from(row.indices.len()).context(message!("有一行的条目过多", "a row has too many entries"))?,
+        );
         self.words.extend_from_slice(row.indices);
         self.words.extend_from_slice(bytemuck::cast_slice(row.values));
         if self.words.len() > self.limit { self.spill() } else { Ok(()) }
@@ -154,7 +157,8 @@ impl SparseRows {
         let most = self.count.min(self.cols());
         ensure!(
             (1..=most).contains(&dim),
-            TooLittle(format!(
+            TooLittle(message!(
+                "不能从 {} {rows}、{} {cols}得到 {dim} 维：请选 1 到 {most} 的 --dim",
                 "{dim} dimensions cannot be had of {} {rows} with {} {cols}: choose --dim from 1 to {most}",
                 self.count,
                 self.cols()

@@ -2,13 +2,15 @@
 
 use std::path::Path;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::Result;
 use chrono::NaiveDateTime;
 use serde::Serialize;
 
 use super::{NetOutputs, TextNet, TextNetKind, TextNetParams};
 use crate::neural::file::{Saved, read_settings, read_weights};
 use crate::{ModelFile, pack_strings};
+
+use inkstone_base::{bail, ensure};
 
 /// The sections of the names of classes and of labels.
 const CLASSES: &str = "class_names";
@@ -40,7 +42,7 @@ impl TextNet {
 
     pub fn read(file: &ModelFile) -> Result<TextNet> {
         let Some(kind) = TextNetKind::of_file(&file.header().kind) else {
-            bail!("a model of kind {} is no neural classifier", file.header().kind)
+            bail!("类型为 {} 的模型不是神经分类器", "a model of kind {} is no neural classifier", file.header().kind)
         };
         let (params, epochs): (TextNetParams, _) = read_settings(file, kind.name())?;
         params.check()?;
@@ -48,7 +50,12 @@ impl TextNet {
         let (section, outputs) =
             if file.bytes(LABELS).is_ok() { (LABELS, NetOutputs::Labels) } else { (CLASSES, NetOutputs::Classes) };
         let names: Vec<String> = file.strings(section)?.into_iter().map(str::to_owned).collect();
-        ensure!(!names.is_empty(), "a {} model without classes; train it again", kind.name());
+        ensure!(
+            !names.is_empty(),
+            "{} 模型没有类别；请重新训练",
+            "a {} model without classes; train it again",
+            kind.name()
+        );
         let weights = read_weights(file, params.shapes(words.len(), names.len()))?;
         Ok(TextNet::from_parts(params, words, (names, outputs), weights, epochs))
     }

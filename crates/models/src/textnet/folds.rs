@@ -1,6 +1,6 @@
 //! Networks judged in folds: the words and weights of each fold come from its training documents alone.
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use rayon::prelude::*;
 
 use super::walk::{KnownWords, NumberedTexts};
@@ -8,6 +8,7 @@ use super::{Examples, TextNet, TextNetParams};
 use crate::words::WordLimits;
 use crate::{Goal, Split, WordVectors};
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, ensure, message};
 
 /// Scores of the tested documents by a network that was trained on the others of its fold: ln(p / (1 - p)) of the second of two classes, or
 /// of each of more; NaN for documents that no fold tests. `vectors` are given ones to begin with. Shape: `[documents, 1 or classes]`, as of
@@ -22,12 +23,20 @@ pub fn net_out_of_fold(
     ctx: &Ctx,
 ) -> Result<Vec<f64>> {
     params.check()?;
-    let Goal::Classes { class, names } = goal else { bail!("a network judged in folds tells classes apart") };
-    ensure!(class.len() == texts.places.len(), "{} classes, but {} texts", class.len(), texts.places.len());
+    let Goal::Classes { class, names } = goal else {
+        bail!("分折评估的网络须区分类别", "a network judged in folds tells classes apart")
+    };
+    ensure!(
+        class.len() == texts.places.len(),
+        "{} 个类别，却有 {} 篇文本",
+        "{} classes, but {} texts",
+        class.len(),
+        texts.places.len()
+    );
     let outputs = if names.len() == 2 { 1 } else { names.len() };
     let mut scores = vec![f64::NAN; class.len() * outputs];
     for (at, split) in splits.iter().enumerate() {
-        let fold = || format!("fold {} of {}", at + 1, splits.len());
+        let fold = || message!("第 {} 折（共 {} 折）", "fold {} of {}", at + 1, splits.len());
         let known = KnownWords::new(texts, &split.train, limits, ctx).with_context(fold)?;
         let document = |&i: &usize| known.document(texts.text(i), params.max_tokens);
         let examples = Examples {

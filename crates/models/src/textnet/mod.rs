@@ -24,7 +24,7 @@ mod stack;
 mod tests;
 mod walk;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::Result;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rustc_hash::FxHashMap;
@@ -37,6 +37,7 @@ use super::{Goal, WordVectors};
 use batches::{TextBatches, TextPiece};
 pub use folds::net_out_of_fold;
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, ensure};
 use net::Net;
 pub use params::{Cell, Channels, Pool, Reads, TextNetKind, TextNetParams};
 pub use walk::{FoldNet, GivenVectors, NumberedTexts, TextNets, VectorsOfFold};
@@ -90,14 +91,25 @@ impl Examples {
     fn outputs(&self) -> Result<NetOutputs> {
         match &self.goal {
             Goal::Classes { names, .. } => {
-                ensure!(names.len() > 1, "there is one class ({names:?}): a classifier needs two or more");
+                ensure!(
+                    names.len() > 1,
+                    "只有一个类别（{names:?}）：分类器需要两个以上",
+                    "there is one class ({names:?}): a classifier needs two or more"
+                );
                 Ok(NetOutputs::Classes)
             }
             Goal::Labels { names, .. } => {
-                ensure!(!names.is_empty(), "no document has a label: a classifier needs one or more");
+                ensure!(
+                    !names.is_empty(),
+                    "没有文档有标签：分类器需要一个以上",
+                    "no document has a label: a classifier needs one or more"
+                );
                 Ok(NetOutputs::Labels)
             }
-            Goal::Values(_) => bail!("a network tells classes or labels apart: values are for ridge, boosted and mlp"),
+            Goal::Values(_) => bail!(
+                "网络区分类别或标签：数值请用 ridge、boosted 或 mlp",
+                "a network tells classes or labels apart: values are for ridge, boosted and mlp"
+            ),
         }
     }
 }
@@ -117,11 +129,13 @@ impl TextNet {
         let outputs = examples.outputs()?;
         ensure!(
             params.channels == Channels::Tuned || vectors.is_some(),
+            "--channels static 和 both 保留给定的词向量；请用 --pretrained 给出",
             "--channels static and both keep given word vectors; give them with --pretrained"
         );
         if let Some(vectors) = vectors {
             ensure!(
                 vectors.dim() == params.dim,
+                "预训练向量为 {} 维，而 --dim 为 {}：请去掉 --dim，或给出其他向量",
                 "the pretrained vectors have {} values, and --dim says {}: leave out --dim, or give other vectors",
                 vectors.dim(),
                 params.dim

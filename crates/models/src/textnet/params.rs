@@ -1,9 +1,11 @@
 //! The settings of a classifier of texts, and the shapes of its weights.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 use super::super::neural::FitParams;
+
+use inkstone_base::ensure;
 
 /// Names of the filters of each width, as many as there can be.
 const FILTERS: [&str; 6] = ["filters1", "filters2", "filters3", "filters4", "filters5", "filters6"];
@@ -136,26 +138,47 @@ defaults! {
 impl TextNetParams {
     /// Fails when a setting cannot work.
     pub fn check(&self) -> Result<()> {
-        ensure!(self.dim > 0, "--dim 0 leaves no word vector; give 1 or more");
+        ensure!(self.dim > 0, "--dim 0 没有词向量；请写 1 或更大", "--dim 0 leaves no word vector; give 1 or more");
         let (widths, layers) = (&self.widths, self.layers.len());
         ensure!(
             (1..=FILTERS.len()).contains(&widths.len()) && widths.iter().all(|width| (1..=20).contains(width)),
+            "--widths {widths:?} 须为一到 {} 个 1 到 20 的数",
             "--widths {widths:?} must be one to {} numbers from 1 to 20",
             FILTERS.len()
         );
         ensure!(
             (1..=LAYERS.len()).contains(&layers),
+            "--layers 写了 {layers} 层；请写一到 {} 层，每层为 both 或 forward",
             "--layers names {layers} layers; name one to {}, each as both or forward",
             LAYERS.len()
         );
-        ensure!(self.maps > 0 && self.hidden > 0, "--maps 0 and --hidden 0 leave no features; give 1 or more");
+        ensure!(
+            self.maps > 0 && self.hidden > 0,
+            "--maps 0 与 --hidden 0 没有特征；请写 1 或更大",
+            "--maps 0 and --hidden 0 leave no features; give 1 or more"
+        );
         ensure!(
             self.kind == TextNetKind::TextRnn || self.pool != Pool::Last,
+            "--pool last 取 textrnn 的末状态；textcnn 没有：请用 max 或 mean",
             "--pool last takes the last state of a textrnn; a textcnn has none: take max or mean"
         );
-        ensure!((0.0..1.0).contains(&self.dropout), "--dropout {} must be 0 or more and below 1", self.dropout);
-        ensure!(self.l2 >= 0.0 && self.l2.is_finite(), "--l2 {} is no penalty; give 0 or more", self.l2);
-        ensure!(self.max_tokens > 0, "--max-tokens 0 leaves no text; give 1 or more");
+        ensure!(
+            (0.0..1.0).contains(&self.dropout),
+            "--dropout {} 须不小于 0 且小于 1",
+            "--dropout {} must be 0 or more and below 1",
+            self.dropout
+        );
+        ensure!(
+            self.l2 >= 0.0 && self.l2.is_finite(),
+            "--l2 {} 不是惩罚；请写 0 或更大",
+            "--l2 {} is no penalty; give 0 or more",
+            self.l2
+        );
+        ensure!(
+            self.max_tokens > 0,
+            "--max-tokens 0 没有文本；请写 1 或更大",
+            "--max-tokens 0 leaves no text; give 1 or more"
+        );
         self.fit.check()
     }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use chrono::{NaiveDate, NaiveDateTime};
 
 use super::{Examples, TextNet, TextNetParams};
@@ -12,6 +12,7 @@ use crate::words::WordLimits;
 use crate::{Goal, WordVectors};
 use inkstone_base::data::TooLittle;
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 
 /// Texts as numbers of words, a text a sample.
 pub struct NumberedTexts<'a> {
@@ -122,7 +123,8 @@ impl KnownWords {
         let kept = limits.choose(&counts, texts.words);
         ensure!(
             kept.len() > 1,
-            TooLittle(format!(
+            TooLittle(message!(
+                "{3} 篇文档的 {1} 个词中有 {0} 个出现至少 {2} 次，网络需要两个：请降低 words.min_count",
                 "{} of {} words occur at least {} times in {} documents, and a network needs two: lower words.min_count",
                 kept.len(),
                 counts.iter().filter(|count| **count > 0).count(),

@@ -1,6 +1,6 @@
 //! Matrices of low rank beside those of queries and values (Hu and others 2022): W + 2 B A, of which A and B alone are trained.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -8,6 +8,8 @@ use super::block::{BlockKind, BlockWeights};
 use super::encoder::EncoderShape;
 use crate::neural::kernel::{Left, Packed, Real, add_product};
 use crate::neural::weights::Weight;
+
+use inkstone_base::ensure;
 
 /// Factor of the product: alpha / rank, with an alpha of twice the rank.
 const SCALE: f64 = 2.0;
@@ -25,9 +27,14 @@ impl LowRank {
         let width = shape.block.width;
         ensure!(
             shape.block.kind == BlockKind::Transformer,
+            "LSTM 没有可附加低秩矩阵的查询与值：请用 all、head 或 top:N",
             "an LSTM has no queries and values beside which matrices of low rank could stand: give all, head or top:N"
         );
-        ensure!((1..=width).contains(&rank), "a rank of {rank} does not suit a width of {width}: give 1 to {width}");
+        ensure!(
+            (1..=width).contains(&rank),
+            "秩 {rank} 不适合宽度 {width}：请写 1 到 {width}",
+            "a rank of {rank} does not suit a width of {width}: give 1 to {width}"
+        );
         Ok(LowRank { rank, shape })
     }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -12,6 +12,7 @@ use super::masking::{MaskedText, Masking};
 use super::params::TransformerParams;
 use super::train::TrainingTexts;
 use crate::neural::fit::Schedule;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 
 /// Tokens of a piece of a batch, about.
@@ -42,7 +43,7 @@ pub(super) struct TextBatches<'a> {
 impl<'a> TextBatches<'a> {
     pub(super) fn new(texts: &'a TrainingTexts<'a>, params: &'a TransformerParams) -> Result<TextBatches<'a>> {
         let trained = params.first_held_out(texts.places.len());
-        ensure!(trained > 0, "there is no text to train on");
+        ensure!(trained > 0, "没有可训练的文本", "there is no text to train on");
         Ok(TextBatches { texts, params, trained })
     }
 

@@ -1,7 +1,7 @@
 //! Replaced tokens (Clark and others 2020): a small generator fills masked tokens, and a discriminator predicts for each token whether the generator has
 //! replaced it. Both models read the same tables of tokens, places and segments.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -19,6 +19,7 @@ use crate::linear::to_probabilities;
 use crate::neural::fit::{Network, PieceGradients, Schedule, fit};
 use crate::neural::kernel::Real;
 use crate::neural::weights::Weights;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_base::memory;
 
@@ -51,14 +52,20 @@ pub fn train_electra(
     ctx: &Ctx,
 ) -> Result<[Transformer; 2]> {
     params.check()?;
-    ensure!(params.train == TrainedLayers::All, "replaced tokens train all layers: leave --train out");
+    ensure!(
+        params.train == TrainedLayers::All,
+        "替换词元检测训练所有层：请去掉 --train",
+        "replaced tokens train all layers: leave --train out"
+    );
     ensure!(
         discriminator.heads.main == HeadForm::Replaced && matches!(generator.heads.main, HeadForm::Words { .. }),
+        "判别器预测被替换的词元，生成器预测词",
         "a discriminator predicts replaced tokens, and a generator predicts words"
     );
     let (shapes, words) = ([discriminator.shape, generator.shape], generator.heads.main);
     ensure!(
         shapes[0].embedded() == shapes[1].embedded() && shapes[0].vocabulary == shapes[1].vocabulary,
+        "生成器与判别器须读取相同的词表",
         "a generator and a discriminator read the same tables"
     );
     let net = ReplacedTokens { shapes, words, batches: TextBatches::new(texts, params)? };

@@ -420,14 +420,16 @@ impl<'w, T: Real> Encoder<'w, T> {
 
 /// Fails for sizes that do not fit each other.
 pub(super) fn check(shape: &EncoderShape) -> anyhow::Result<()> {
-    anyhow::ensure!(
+    inkstone_base::ensure!(
         shape.block.width.is_multiple_of(shape.block.heads),
+        "宽度 {} 不能由 {} 个头均分：请给出倍数",
         "a width of {} cannot be shared by {} heads: give a multiple",
         shape.block.width,
         shape.block.heads
     );
-    anyhow::ensure!(
+    inkstone_base::ensure!(
         shape.block.kind == BlockKind::Transformer || shape.block.width.is_multiple_of(shape.block.directions()),
+        "宽度 {} 不能由两个方向均分：请给偶数",
         "a width of {} cannot be shared by two directions: give an even number",
         shape.block.width
     );

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use serde_json::{Map, Value, json};
 
 use super::block::{BlockActivation, BlockKind, BlockShape, BlockWeights, NormPlace};
@@ -13,6 +13,7 @@ use super::folder::CONFIG;
 use super::head::{HeadForm, HeadForms, PooledActivation, TextGoal};
 use crate::TensorFile;
 use inkstone_base::limits;
+use inkstone_base::{bail, ensure, message};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Family {
@@ -35,7 +36,9 @@ fn text<'s>(settings: &'s Settings, name: &str, other: &'s str) -> &'s str {
 /// A size that settings state.
 pub(super) fn size(settings: &Settings, name: &str) -> Result<usize> {
     let value = settings.get(name).and_then(Value::as_u64).filter(|size| (1..=1 << 24).contains(size));
-    value.map(|size| size as usize).with_context(|| format!("{CONFIG} has no {name} from 1 on"))
+    value
+        .map(|size| size as usize)
+        .with_context(|| message!("{CONFIG} 没有不小于 1 的 {name}", "{CONFIG} has no {name} from 1 on"))
 }
 
 fn size_or(settings: &Settings, name: &str, other: usize) -> Result<usize> {
@@ -53,8 +56,8 @@ impl Family {
             "gpt2" => Family::Gpt2,
             "lstm" => Family::Lstm,
             _ => bail!(
-                "its model_type is {model_type:?}, and bert, ernie, roberta, xlm-roberta, camembert, electra, albert, gpt2 and lstm are trained here; \
-                 bart by train bart and train writer"
+                "它的 model_type 为 {model_type:?}，这里可训练 bert、ernie、roberta、xlm-roberta、camembert、electra、albert、gpt2 和 lstm；bart 请用 train bart 与 train writer",
+                "its model_type is {model_type:?}, and bert, ernie, roberta, xlm-roberta, camembert, electra, albert, gpt2 and lstm are trained here; bart by train bart and train writer"
             ),
         })
     }
@@ -113,6 +116,7 @@ impl Family {
     pub(super) fn shape(self, settings: &Settings) -> Result<EncoderShape> {
         ensure!(
             text(settings, "position_embedding_type", "absolute") == "absolute",
+            "它的位置编码不是绝对的（position_embedding_type）",
             "its places are not absolute (position_embedding_type)"
         );
         if self == Family::Lstm {
@@ -134,33 +138,48 @@ impl Family {
         };
         for setting in ["scale_attn_by_inverse_layer_idx", "add_cross_attention"] {
             let stated = settings.get(setting).and_then(Value::as_bool).unwrap_or(false);
-            ensure!(!stated, "{CONFIG} has {setting}, which is not known here");
+            ensure!(!stated, "{CONFIG} 有这里不认识的 {setting}", "{CONFIG} has {setting}, which is not known here");
         }
         let usual = if gpt2 || self == Family::Albert { "gelu_new" } else { "gelu" };
         let activation = match text(settings, activation, usual) {
             "gelu" => BlockActivation::Gelu,
             "gelu_new" | "gelu_pytorch_tanh" => BlockActivation::GeluTanh,
             "relu" => BlockActivation::Relu,
-            other => bail!("its {activation} is {other:?}, and gelu, gelu_new and relu are trained here"),
+            other => bail!(
+                "它的 {activation} 为 {other:?}，这里可训练 gelu、gelu_new 和 relu",
+                "its {activation} is {other:?}, and gelu, gelu_new and relu are trained here"
+            ),
         };
         let (width, layers) = (size(settings, width)?, size(settings, layers)?);
-        ensure!(layers <= limits::LAYERS, "{CONFIG} has {layers} layers");
+        ensure!(layers <= limits::LAYERS, "{CONFIG} 有 {layers} 层", "{CONFIG} has {layers} layers");
         let between = if gpt2 { size_or(settings, between, 4 * width)? } else { size(settings, between)? };
         let embedded = size_or(settings, "embedding_size", if self == Family::Albert { 128 } else { width })?;
         let factor = match self {
             Family::Albert => Some(embedded),
             Family::Electra => (embedded != width).then_some(embedded),
             _ => {
-                ensure!(embedded == width, "its tables are {embedded} wide and its layers {width} (embedding_size)");
+                ensure!(
+                    embedded == width,
+                    "它的词表宽 {embedded}，各层宽 {width}（embedding_size）",
+                    "its tables are {embedded} wide and its layers {width} (embedding_size)"
+                );
                 None
             }
         };
         let mut blocks = layers;
         if self == Family::Albert {
             let inner = size_or(settings, "inner_group_num", 1)?;
-            ensure!(inner == 1, "{CONFIG} has inner_group_num = {inner}, and only 1 is known here");
+            ensure!(
+                inner == 1,
+                "{CONFIG} 的 inner_group_num = {inner}，这里只认识 1",
+                "{CONFIG} has inner_group_num = {inner}, and only 1 is known here"
+            );
             blocks = size_or(settings, "num_hidden_groups", 1)?;
-            ensure!(blocks <= layers, "{CONFIG} has {blocks} groups (num_hidden_groups) for {layers} layers");
+            ensure!(
+                blocks <= layers,
+                "{CONFIG} 有 {blocks} 组（num_hidden_groups），而有 {layers} 层",
+                "{CONFIG} has {blocks} groups (num_hidden_groups) for {layers} layers"
+            );
         }
         let pad = settings.get("pad_token_id").and_then(Value::as_u64).unwrap_or(1) as usize;
         let segments = settings.get("type_vocab_size").and_then(Value::as_u64).unwrap_or(0) as usize;
@@ -337,7 +356,7 @@ impl Family {
 
 fn lstm_shape(settings: &Settings) -> Result<EncoderShape> {
     let (layers, both) = (size(settings, "num_hidden_layers")?, settings.get("bidirectional") == Some(&json!(true)));
-    ensure!(layers <= limits::LAYERS, "{CONFIG} has {layers} layers");
+    ensure!(layers <= limits::LAYERS, "{CONFIG} 有 {layers} 层", "{CONFIG} has {layers} layers");
     let shape = EncoderShape {
         vocabulary: size(settings, "vocab_size")?,
         places: size(settings, "max_position_embeddings")?,

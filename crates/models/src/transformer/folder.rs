@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 use safetensors::Dtype;
 use safetensors::tensor::TensorView;
@@ -17,6 +17,7 @@ use super::train::Transformer;
 use crate::TensorFile;
 use inkstone_base::data::Key;
 use inkstone_base::{disk, limits};
+use inkstone_base::{ensure, message};
 
 pub(super) const CONFIG: &str = "config.json";
 const WEIGHTS: &str = "model.safetensors";
@@ -39,18 +40,19 @@ impl ModelFolder {
     pub fn open(folder: &Path) -> Result<ModelFolder> {
         let path = folder.join(CONFIG);
         let settings = limits::settings_file(&path).with_context(|| {
-            format!(
+            message!(
+                "{} 不是含 config.json 与 model.safetensors 的模型文件夹：请取得整个文件夹",
                 "{} is no folder of a model with config.json and model.safetensors: fetch the whole folder",
                 folder.display()
             )
         })?;
         let settings: Settings = serde_json::from_slice(&settings)
-            .with_context(|| format!("{} is not JSON with settings", path.display()))?;
+            .with_context(|| message!("{} 不是设置的 JSON", "{} is not JSON with settings", path.display()))?;
         let weights = folder.join(WEIGHTS);
         ensure!(
             weights.is_file(),
-            "{} is missing: weights are read from it. A folder that holds a graph alone (.onnx) or weights as pickle is written anew from \
-             Python: AutoModel.from_pretrained(...).save_pretrained({:?}, safe_serialization=True)",
+            "缺少 {}：权重由它读取。只有图（.onnx）或 pickle 权重的文件夹，可在 Python 中重写：AutoModel.from_pretrained(...).save_pretrained({:?}, safe_serialization=True)",
+            "{} is missing: weights are read from it. A folder that holds a graph alone (.onnx) or weights as pickle is written anew from Python: AutoModel.from_pretrained(...).save_pretrained({:?}, safe_serialization=True)",
             weights.display(),
             folder.display().to_string()
         );
@@ -83,7 +85,9 @@ impl ModelFolder {
         let stated = self.settings.get(FITTED_UNTIL).filter(|value| !value.is_null()).cloned();
         stated
             .map(|value| {
-                serde_json::from_value(value).with_context(|| format!("{FITTED_UNTIL} in {CONFIG} is no time"))
+                serde_json::from_value(value).with_context(|| {
+                    message!("{CONFIG} 中的 {FITTED_UNTIL} 不是时间", "{FITTED_UNTIL} in {CONFIG} is no time")
+                })
             })
             .transpose()
     }
@@ -99,7 +103,8 @@ impl ModelFolder {
         for name in TOKENIZER {
             let from = self.folder.join(name);
             if from.is_file() {
-                let bytes = std::fs::read(&from).with_context(|| format!("cannot read {}", from.display()))?;
+                let bytes =
+                    std::fs::read(&from).with_context(|| message!("无法读取 {}", "cannot read {}", from.display()))?;
                 disk::write_atomic(&output.join(name), |out| Ok(out.write_all(&bytes)?))?;
             }
         }
@@ -142,7 +147,7 @@ impl EncoderFolder {
     /// Reads the settings of a folder. Fails where its architecture cannot be trained.
     pub fn open(folder: &Path) -> Result<EncoderFolder> {
         EncoderFolder::of_files(ModelFolder::open(folder)?)
-            .with_context(|| format!("{} cannot be trained", folder.display()))
+            .with_context(|| message!("{} 不能训练", "{} cannot be trained", folder.display()))
     }
 
     /// The folder of a new encoder of a `model_type`: bert, electra, gpt2 or lstm. Nothing is written yet. `specials` are the tokens that fill up, begin
@@ -202,6 +207,7 @@ impl EncoderFolder {
     pub fn words_and_order(&self, relations: usize) -> Result<HeadForms> {
         ensure!(
             matches!(self.family, Family::Bert | Family::Ernie | Family::Albert),
+            "{} 没有判断句子次序的头：请去掉 --sentences",
             "{} has no head for the order of sentences: leave --sentences out",
             self.path().display()
         );
@@ -214,11 +220,13 @@ impl EncoderFolder {
         let stated = |setting: &str| self.files.settings.get(setting);
         ensure!(
             stated("tie_word_embeddings") != Some(&Value::Bool(false)),
+            "{} 用词表之外的权重预测词（tie_word_embeddings），这里不能训练",
             "{} predicts words by other weights than its table of tokens (tie_word_embeddings), which is not trained here",
             self.path().display()
         );
         ensure!(
             self.family != Family::Electra || stated("architectures") == Some(&json!(["ElectraForMaskedLM"])),
+            "{} 是判别器，没有预测词的头",
             "{} is a discriminator, which has no head that predicts words",
             self.path().display()
         );
@@ -262,6 +270,7 @@ impl EncoderFolder {
     fn check_both_directions(&self) -> Result<()> {
         ensure!(
             !self.shape.block.causal,
+            "{} 从左到右阅读，词元看不到后文：请用 BERT 之类的编码器",
             "{} reads from left to right, so a token would not know what follows: take an encoder such as BERT",
             self.path().display()
         );
@@ -280,7 +289,10 @@ impl EncoderFolder {
         if self.files.settings.get(TASKS) == Some(&Value::Bool(true)) {
             // All texts are of task 0, whose vector is added to each token, as that of the segment is.
             let tasks = file.numbers(&format!("{prefix}embeddings.task_type_embeddings.weight"))?;
-            let task = tasks.values.get(..self.shape.block.width).context("the table of tasks is too small")?;
+            let task = tasks
+                .values
+                .get(..self.shape.block.width)
+                .context(message!("任务表太小", "the table of tasks is too small"))?;
             let segments = &mut values[EmbeddingWeights::Segments as usize];
             segments.chunks_mut(task.len()).for_each(|segment| add(segment, task));
         }

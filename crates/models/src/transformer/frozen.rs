@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use memmap2::Mmap;
 use rayon::prelude::*;
 
@@ -12,6 +12,7 @@ use super::params::TransformerParams;
 use super::train::Transformer;
 use inkstone_base::data::Report;
 use inkstone_base::disk::{self, Scratch};
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 
 /// Texts that are computed between two writes.
@@ -42,7 +43,7 @@ impl FrozenStates {
         }
         let ends = places.iter().map(|place| place.end);
         let follow = places.iter().map(|place| place.start).eq(std::iter::once(0).chain(ends).take(places.len()));
-        ensure!(follow, "texts whose vectors are kept stand one behind the other");
+        ensure!(follow, "向量已保存的文本应依次排列", "texts whose vectors are kept stand one behind the other");
         let values = base.values();
         let encoder = Encoder::new(shape, &values, 0..first_layer, |_| None);
         let mut scratch = Scratch::within(folder)?;

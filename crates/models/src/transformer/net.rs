@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -21,6 +21,7 @@ use crate::Goal;
 use crate::neural::fit::{Network, PieceGradients, Schedule};
 use crate::neural::kernel::Real;
 use crate::neural::weights::{RowGradient, Weights, distinct};
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 
 /// The inputs and settings of one training.
@@ -60,6 +61,7 @@ impl<'a> TransformerNet<'a> {
         let states = texts.texts.frozen;
         ensure!(
             states.is_none_or(|frozen| frozen.first_layer <= lowest && texts.goals.masking().is_none()),
+            "保存的向量位于要训练的层之后",
             "the vectors that were kept stand behind layers that are trained"
         );
         ensure!(
@@ -69,6 +71,7 @@ impl<'a> TransformerNet<'a> {
                         texts.goals,
                         Goals::WordsAndOrder(..) | Goals::WordsAndNames(_) | Goals::TextsAndWords(..)
                     )),
+            "两个目标应由两个头学习",
             "two goals are learned by two heads"
         );
         Ok(TransformerNet { shape, heads, batches, adapted, lowest })

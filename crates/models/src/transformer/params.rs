@@ -3,11 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use super::encoder::EncoderShape;
 use crate::neural::fit::{FitParams, ScheduleKind};
+
+use inkstone_base::{ensure, message};
 
 /// The part of a model that is trained; written `all`, `head`, `top:2`, `lora:8`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,7 +38,7 @@ impl FromStr for TrainedLayers {
             _ => None,
         };
         layers.with_context(|| {
-            format!("{text:?} is no part of a model: give all, head, top:N (the last N layers) or lora:R (matrices of rank R)")
+            message!("{text:?} 不是模型的一部分：请写 all、head、top:N（末 N 层）或 lora:R（秩为 R 的矩阵）", "{text:?} is no part of a model: give all, head, top:N (the last N layers) or lora:R (matrices of rank R)")
         })
     }
 }
@@ -85,6 +87,8 @@ params! {
         /// Factor by which the rate of a layer is lower than that of the layer above it (ULMFiT: 2.6); 1 for none.
         discriminative: f64 = 1.0, number("X", "feature.finetune.training.discriminative", help_heading = "Training");
         /// True if the first epoch trains the head alone, and each one after it a layer more from the top (ULMFiT).
+        ///
+        /// 第一轮只训练分类头，之后每轮自顶向下多训练一层（ULMFiT）。
         gradual: bool = false, arg(long, help_heading = "Training");
         /// Share of the matrices that a step at a rate of 1 takes off them.
         weight_decay: f64 = 0.01, number("X", "feature.finetune.training.weight_decay", help_heading = "Training");
@@ -102,10 +106,30 @@ params! {
 impl TransformerParams {
     /// Fails when a setting cannot work.
     pub fn check(&self) -> Result<()> {
-        ensure!((0.0..1.0).contains(&self.dropout), "--dropout {} must lie between 0 and 1", self.dropout);
-        ensure!((0.0..=1.0).contains(&self.warmup), "--warmup {} must lie between 0 and 1", self.warmup);
-        ensure!(self.discriminative >= 1.0, "--discriminative {} must be 1 or more", self.discriminative);
-        ensure!(self.weight_decay >= 0.0, "--weight-decay {} must be 0 or more", self.weight_decay);
+        ensure!(
+            (0.0..1.0).contains(&self.dropout),
+            "--dropout {} 须在 0 到 1 之间",
+            "--dropout {} must lie between 0 and 1",
+            self.dropout
+        );
+        ensure!(
+            (0.0..=1.0).contains(&self.warmup),
+            "--warmup {} 须在 0 到 1 之间",
+            "--warmup {} must lie between 0 and 1",
+            self.warmup
+        );
+        ensure!(
+            self.discriminative >= 1.0,
+            "--discriminative {} 须不小于 1",
+            "--discriminative {} must be 1 or more",
+            self.discriminative
+        );
+        ensure!(
+            self.weight_decay >= 0.0,
+            "--weight-decay {} 须不小于 0",
+            "--weight-decay {} must be 0 or more",
+            self.weight_decay
+        );
         self.fit().check()
     }
 
@@ -128,10 +152,12 @@ impl TransformerParams {
             TrainedLayers::Top(top) => {
                 ensure!(
                     (1..=layers).contains(&top),
+                    "{layers} 层中不能训练末 {top} 层：请写 1 到 {layers}",
                     "the last {top} of {layers} layers cannot be trained: give 1 to {layers}"
                 );
                 ensure!(
                     shape.blocks == layers,
+                    "该基础模型各层共享权重（ALBERT），不能只训练末几层：请用 all、head 或 lora:R",
                     "the layers of this base share their weights (ALBERT), so the last ones cannot be trained alone: give all, head or lora:R"
                 );
                 Ok(layers - top)

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
@@ -23,7 +23,9 @@ use crate::neural::EpochFigures;
 use crate::neural::fit::fit;
 use crate::neural::weights::{Weight, Weights};
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::memory;
+use inkstone_base::{ensure, message};
 
 /// Texts as tokens.
 #[derive(Clone, Copy)]
@@ -174,7 +176,10 @@ impl Transformer {
     pub fn with_outputs(&self, goal: TextGoal, seed: u64) -> Result<Transformer> {
         let first = self.shape.weights();
         let heads = HeadForms { main: self.heads.main.with_goal(goal), ..self.heads };
-        let (outputs, bias) = heads.main.outputs().context("a head that predicts words has no outputs of texts")?;
+        let (outputs, bias) = heads
+            .main
+            .outputs()
+            .context(message!("预测词的头没有文本的输出", "a head that predicts words has no outputs of texts"))?;
         let values: Vec<Vec<f32>> = self.values().into_iter().map(<[f32]>::to_vec).collect();
         let mut begun = Transformer::of_values(self.shape, heads, values[..first].to_vec(), seed)?;
         for (number, values) in values[first..].iter().enumerate() {
@@ -313,26 +318,40 @@ impl Transformer {
 
 /// Weights of these rows and columns. Fails where the numbers are too few or too many.
 pub(super) fn weights_of(values: Vec<Vec<f32>>, sizes: &[[usize; 2]]) -> Result<Weights> {
-    ensure!(values.len() == sizes.len(), "there are {} weights, and {} are needed", values.len(), sizes.len());
+    ensure!(
+        values.len() == sizes.len(),
+        "有 {} 个权重，须有 {} 个",
+        "there are {} weights, and {} are needed",
+        values.len(),
+        sizes.len()
+    );
     let weight = |(values, &[rows, columns]): (Vec<f32>, &[usize; 2])| {
-        ensure!(values.len() == rows * columns, "{} numbers are not {rows} x {columns}", values.len());
+        ensure!(
+            values.len() == rows * columns,
+            "{} 个数不是 {rows} x {columns}",
+            "{} numbers are not {rows} x {columns}",
+            values.len()
+        );
         Ok(Weight::new("", columns.max(1), values))
     };
     Ok(Weights::of_adamw(values.into_iter().zip(sizes).map(weight).collect::<Result<Vec<Weight>>>()?))
 }
 
 /// The way out where memory does not suffice.
-pub(super) const SMALLER: &str =
-    "train a part (--train top:2, lora:8 or head), give fewer threads (--threads), or take a smaller base";
+pub(super) const SMALLER: Word = Word(
+    "请只训练一部分（--train top:2、lora:8 或 head）、减少线程（--threads），或用更小的基础模型",
+    "train a part (--train top:2, lora:8 or head), give fewer threads (--threads), or take a smaller base",
+);
 
 /// Fails where a training would take more memory than is free: all weights, their best state, and both as they are multiplied; of those that are
 /// trained the moments of both states, and a gradient a thread with the sum. `smaller` is the way out.
-pub(super) fn check_memory(weights: &Weights, smaller: &str, threads: u64, free_mb: Option<u64>) -> Result<()> {
+pub(super) fn check_memory(weights: &Weights, smaller: Word, threads: u64, free_mb: Option<u64>) -> Result<()> {
     let all: usize = weights.all.iter().map(|weight| weight.values.len()).sum();
     let numbers = 4 * all as u64 + (4 + threads + 1) * weights.count() as u64;
     let needed = numbers * size_of::<f32>() as u64 / (1 << 20);
     ensure!(
         free_mb.is_none_or(|free| needed <= free),
+        "训练约需 {needed} MB 内存，而空闲 {} MB：{smaller}",
         "the training takes about {needed} MB of memory, and {} MB are free: {smaller}",
         free_mb.unwrap_or_default()
     );

@@ -1,6 +1,6 @@
 //! The three ways in which folds are drawn.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use chrono::{Days, NaiveDateTime};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -8,6 +8,8 @@ use rand_chacha::ChaCha8Rng;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{FoldParams, FoldRows, Split};
+
+use inkstone_base::ensure;
 
 /// Rows of each class are shuffled and dealt out in turn, one class after the other, so that folds differ by one row at the
 /// most in each class and in all.
@@ -36,6 +38,7 @@ pub(super) fn by_group(class: &[u32], groups: &[u64], folds: usize, seed: u64) -
     }
     ensure!(
         counts.len() >= folds,
+        "{} 组不能分到 {folds} 折，因为一组不能拆开；请减少折数",
         "{} groups cannot be spread over {folds} folds, since a group is never split; use fewer folds",
         counts.len()
     );
@@ -69,7 +72,10 @@ pub(super) fn by_time(rows: &FoldRows, params: &FoldParams) -> Result<Vec<Split>
     let n = rows.spans.len();
     if let Some(i) = rows.spans.iter().position(|(start, end)| end < start) {
         let (start, end) = rows.spans[i];
-        anyhow::bail!("row {i} begins {start}, after its label was known ({end})");
+        inkstone_base::bail!(
+            "第 {i} 行始于 {start}，在其标签已知（{end}）之后",
+            "row {i} begins {start}, after its label was known ({end})"
+        );
     }
     let mut order: Vec<usize> = (0..n).collect();
     order.sort_by_key(|&i| (rows.spans[i].0, i));

@@ -6,12 +6,15 @@
 
 mod draw;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
 use super::goal::Goal;
+
+use inkstone_base::language::Word;
+use inkstone_base::{bail, ensure, message};
 
 /// The rule by which folds are drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,22 +75,44 @@ pub struct Split {
 /// Draws the folds. Every class must be in each training part, or the message says which is not.
 pub fn draw_folds(goal: &Goal, rows: &FoldRows, params: &FoldParams, seed: u64) -> Result<Vec<Split>> {
     let n = goal.rows();
-    ensure!(params.folds >= 2, "{} folds: cross-validation needs at least 2", params.folds);
-    ensure!(n >= params.folds, "{n} rows cannot be cut into {} folds; use fewer folds", params.folds);
-    ensure!(rows.groups.is_empty() || rows.groups.len() == n, "{} groups for {n} rows", rows.groups.len());
+    ensure!(
+        params.folds >= 2,
+        "{} 折：交叉验证至少需要 2 折",
+        "{} folds: cross-validation needs at least 2",
+        params.folds
+    );
+    ensure!(
+        n >= params.folds,
+        "{n} 行不能分成 {} 折；请减少折数",
+        "{n} rows cannot be cut into {} folds; use fewer folds",
+        params.folds
+    );
+    ensure!(
+        rows.groups.is_empty() || rows.groups.len() == n,
+        "{n} 行，却有 {} 个分组",
+        "{} groups for {n} rows",
+        rows.groups.len()
+    );
     let class = goal.strata();
     let splits = match params.by {
         FoldsBy::Class if rows.groups.is_empty() => {
-            goal.check_members(2, "be in training and test: leave it out, join it with another, or do without folds")?;
+            goal.check_members(
+                2,
+                Word(
+                    "使训练与测试都有它",
+                    "be in training and test: leave it out, join it with another, or do without folds",
+                ),
+            )?;
             draw::by_class(&class, params.folds, seed)
         }
         FoldsBy::Class | FoldsBy::Group => {
-            ensure!(!rows.groups.is_empty(), "folds by group need the group of each row");
+            ensure!(!rows.groups.is_empty(), "按组分折须有每一行的分组", "folds by group need the group of each row");
             draw::by_group(&class, &rows.groups, params.folds, seed)?
         }
         FoldsBy::Time => {
             ensure!(
                 rows.spans.len() == n,
+                "按时间分折须有每一行的时间；{n} 行中有 {} 行有时间",
                 "folds by time need the time of each row; {} of {n} have one",
                 rows.spans.len()
             );
@@ -97,8 +122,8 @@ pub fn draw_folds(goal: &Goal, rows: &FoldRows, params: &FoldParams, seed: u64) 
     for (at, split) in splits.iter().enumerate() {
         if split.train.is_empty() || split.test.is_empty() {
             bail!(
-                "fold {} of {} has {} rows to train and {} to test ({} purged, {} of a tested group): use fewer folds, a \
-                 shorter embargo or shorter labels",
+                "第 {} 折（共 {} 折）有 {} 行训练、{} 行测试（{} 行因重叠剔除，{} 行与测试同组）：请减少折数，或缩短禁区或标签期",
+                "fold {} of {} has {} rows to train and {} to test ({} purged, {} of a tested group): use fewer folds, a shorter embargo or shorter labels",
                 at + 1,
                 splits.len(),
                 split.train.len(),
@@ -108,8 +133,11 @@ pub fn draw_folds(goal: &Goal, rows: &FoldRows, params: &FoldParams, seed: u64) 
             );
         }
         goal.select(&split.train)
-            .check_members(1, "train this fold: use fewer folds, draw them otherwise, or leave it out")
-            .map_err(|error| error.context(format!("fold {} of {}", at + 1, splits.len())))?;
+            .check_members(
+                1,
+                Word("训练这一折", "train this fold: use fewer folds, draw them otherwise, or leave it out"),
+            )
+            .map_err(|error| error.context(message!("第 {} 折（共 {} 折）", "fold {} of {}", at + 1, splits.len())))?;
     }
     Ok(splits)
 }
@@ -122,7 +150,11 @@ const HELD_OUT: usize = 10;
 pub(crate) fn hold_out(goal: &Goal, rows: &FoldRows, seed: u64) -> Result<Split> {
     let class = goal.strata();
     let n = class.len();
-    ensure!(n >= HELD_OUT, "{n} rows are too few to hold a tenth of them out, on which the training sees when to stop");
+    ensure!(
+        n >= HELD_OUT,
+        "{n} 行太少，留不出十分之一供判断何时停止训练",
+        "{n} rows are too few to hold a tenth of them out, on which the training sees when to stop"
+    );
     let by_time = (rows.spans.len() == n).then(|| {
         let params = FoldParams { folds: HELD_OUT, by: FoldsBy::Time, embargo_days: 0 };
         draw::by_time(rows, &params).map(|mut folds| folds.pop())
@@ -136,7 +168,7 @@ pub(crate) fn hold_out(goal: &Goal, rows: &FoldRows, seed: u64) -> Result<Split>
         true => draw::by_group(&class, &rows.groups, HELD_OUT, seed)?,
         false => draw::by_class(&class, HELD_OUT, seed),
     };
-    folds.pop().context("there are folds")
+    folds.pop().context(message!("应有分折", "there are folds"))
 }
 
 #[cfg(test)]

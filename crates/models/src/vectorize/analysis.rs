@@ -3,11 +3,13 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::Result;
 use rustc_hash::FxHashSet;
 
 use super::{Unit, VectorizerParams};
 use inkstone_text::Segmenter;
+
+use inkstone_base::{bail, ensure};
 
 /// Units of the longest n-gram.
 pub(super) const LONGEST: usize = 8;
@@ -46,9 +48,16 @@ impl Analyzer {
     /// Units as the parameters say, cut by `segmenter`; `None` for text whose words stand between spaces.
     pub fn new(params: &VectorizerParams, segmenter: Option<Segmenter>) -> Result<Analyzer> {
         if !params.pos.is_empty() {
-            ensure!(params.analyzer == Unit::Word, "pos: characters have no parts of speech; use analyzer = \"word\"");
+            ensure!(
+                params.analyzer == Unit::Word,
+                "pos：字没有词性；请用 analyzer = \"word\"",
+                "pos: characters have no parts of speech; use analyzer = \"word\""
+            );
             if segmenter.is_none() {
-                bail!("pos: lines of tokens have no parts of speech; give the text itself (--format text or jsonl)");
+                bail!(
+                    "pos：按词元给出的行没有词性；请给出文本本身（--format text 或 jsonl）",
+                    "pos: lines of tokens have no parts of speech; give the text itself (--format text or jsonl)"
+                );
             }
         }
         let pos = params.pos.iter().map(|tag| tag.as_str().into()).collect();

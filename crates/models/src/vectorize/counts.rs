@@ -8,6 +8,8 @@ use super::terms::{NONE, TITLE, Terms};
 use super::{Analyzer, Fields, VectorizerParams};
 use inkstone_text::Frequency;
 
+use inkstone_base::language::Word;
+
 /// The place of a term in the row of the document that is being counted. Every token asks for one, so they are small and apart
 /// from the frequencies, which only distinct terms touch.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,8 +39,10 @@ pub struct TermCounts {
     row_length: u32,
 }
 
-const FULL: &str =
-    "more than 4 GB of distinct words: raise min-df on a sample, shorten the n-grams, or hash terms (buckets)";
+const FULL: Word = Word(
+    "不同的词超过 4 GB：请提高样本上的 min-df、缩短 n 元组，或哈希词项（buckets）",
+    "more than 4 GB of distinct words: raise min-df on a sample, shorten the n-grams, or hash terms (buckets)",
+);
 
 impl TermCounts {
     /// No documents yet; terms will be as the parameters say.

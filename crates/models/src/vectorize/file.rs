@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use serde_json::json;
@@ -15,6 +15,8 @@ use super::fit::TermVocabulary;
 use super::terms::{NONE, TITLE};
 use super::{Vectorizer, VectorizerParams};
 use crate::{ModelFile, ModelHeader, pack_strings, write_model};
+
+use inkstone_base::{ensure, message};
 
 /// The terms as units, as the file holds them.
 #[derive(Default)]
@@ -89,13 +91,17 @@ impl Vectorizer {
     /// `length` among its own parameters.
     pub fn within(file: &ModelFile) -> Result<Vectorizer> {
         let params: VectorizerParams = file.param("vectorizer")?;
-        params.check().context("the settings of the vectorizer are damaged; train the model again")?;
+        params.check().context(message!(
+            "向量化的设置已损坏；请重新训练",
+            "the settings of the vectorizer are damaged; train the model again"
+        ))?;
         let names: Vec<Box<str>> = file.strings("terms")?.into_iter().map(Box::from).collect();
         let df = file.numbers::<u64>("df")?.to_vec();
         let (units, spelling) = (file.strings("units")?, file.numbers::<u32>("spelling")?);
         let ends = file.numbers::<u64>("ends")?;
         ensure!(
             names.len() == df.len() && names.len() == ends.len(),
+            "模型有 {} 个词项、{} 个频数与 {} 个写法；请重新训练",
             "the model has {} terms, {} frequencies and {} spellings; train it again",
             names.len(),
             df.len(),
@@ -104,7 +110,12 @@ impl Vectorizer {
         let mut vocabulary = TermVocabulary { names, df, ..TermVocabulary::default() };
         let mut start = 0;
         for (column, &end) in (0..).zip(ends) {
-            let damaged = || format!("the spelling of term {column} is damaged; train the model again");
+            let damaged = || {
+                message!(
+                    "词项 {column} 的写法已损坏；请重新训练",
+                    "the spelling of term {column} is damaged; train the model again"
+                )
+            };
             let spelled = spelling.get(start..end as usize).with_context(damaged)?;
             let unit = |&at: &u32| match at {
                 NONE => Some(None),

@@ -1,11 +1,12 @@
 //! The parameters of a vectorizer, and the usual sets of them.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use super::analysis::LONGEST;
 use inkstone_base::bounds;
 use inkstone_base::data::TooLittle;
+use inkstone_base::{ensure, message};
 use inkstone_text::{DfLimit, Frequency, VocabularyParams};
 
 /// The units of n-grams.
@@ -167,20 +168,21 @@ impl VectorizerParams {
         let (shortest, longest) = self.ngram_range;
         ensure!(
             0 < shortest && shortest <= longest && longest <= LONGEST,
+            "ngram_range = [{shortest}, {longest}]：请写最短与最长的 n 元组，从 1 到 {LONGEST}",
             "ngram_range = [{shortest}, {longest}]: write the shortest and the longest n-gram, from 1 to {LONGEST}"
         );
         bounds::check("feature.tfidf", self)?;
         if self.buckets > 0 {
             ensure!(
                 !self.has_idf(),
-                "terms that are hashed (buckets = {}) have no document frequency: use the formula count, binary or \
-                 log-count, or buckets = 0",
+                "哈希的词项（buckets = {}）没有文档频数：请用公式 count、binary 或 log-count，或 buckets = 0",
+                "terms that are hashed (buckets = {}) have no document frequency: use the formula count, binary or log-count, or buckets = 0",
                 self.buckets
             );
             ensure!(
                 self.title_features == 0,
-                "title_features chooses among the words of titles, and hashed terms (buckets = {}) are not chosen; use \
-                 buckets = 0",
+                "title_features 在标题的词中选择，而哈希的词项（buckets = {}）不能选择；请用 buckets = 0",
+                "title_features chooses among the words of titles, and hashed terms (buckets = {}) are not chosen; use buckets = 0",
                 self.buckets
             );
         }
@@ -216,9 +218,9 @@ impl VectorizerParams {
     ) -> Result<Vec<u32>> {
         ensure!(
             terms.iter().any(|term| term.documents > 0),
-            TooLittle(format!(
-                "there are no words to choose from in {documents} documents: they are empty, too short for the n-grams, or \
-                 all their words are left out (stopwords, pos)"
+            TooLittle(message!(
+                "{documents} 篇文档中没有可选的词：它们为空、短于 n 元组，或词都被去掉（stopwords、pos）",
+                "there are no words to choose from in {documents} documents: they are empty, too short for the n-grams, or all their words are left out (stopwords, pos)"
             ))
         );
         let &VectorizerParams { min_df, max_df, max_features, title_features, .. } = self;
@@ -237,7 +239,9 @@ impl VectorizerParams {
             if here.iter().any(|term| term.documents > 0) {
                 let side = if of_titles { "titles" } else { "bodies" };
                 kept.extend(
-                    params.select(documents, &here, &tie).with_context(|| format!("among the words of {side}"))?,
+                    params
+                        .select(documents, &here, &tie)
+                        .with_context(|| message!("{side}的词中", "among the words of {side}"))?,
                 );
             }
         }

@@ -1,18 +1,24 @@
 //! Vectors of different trainings in one space: orthogonal Procrustes (Schoenemann 1966), as Hamilton, Leskovec and Jurafsky
 //! (2016) align embeddings of different times.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use nalgebra::DMatrix;
 
 use super::WordVectors;
 use inkstone_base::data::TooLittle;
+use inkstone_base::{ensure, message};
 
 impl WordVectors {
     /// Rotates these vectors to lie as near as a rotation or reflection can bring them to those of `to`, over the words that both
     /// have, each at length 1. Angles and lengths among them stay as they are.
     pub fn aligned(&self, to: &WordVectors) -> Result<WordVectors> {
         let dim = self.dim;
-        ensure!(dim == to.dim, "vectors of {dim} values cannot be aligned to vectors of {}", to.dim);
+        ensure!(
+            dim == to.dim,
+            "{dim} 维向量不能与 {} 维向量对齐",
+            "vectors of {dim} values cannot be aligned to vectors of {}",
+            to.dim
+        );
         let mut products = DMatrix::<f64>::zeros(dim, dim);
         let mut shared = 0;
         for (number, word) in (0..).zip(&self.words) {
@@ -26,14 +32,13 @@ impl WordVectors {
             shared += 1;
         }
         if shared < dim {
-            return Err(TooLittle(format!(
-                "{shared} words are shared, too few to align {dim} dimensions: train on more text, or with a lower --min-count \
-                 or --dim"
-            ))
+            return Err(TooLittle(message!("共有的词为 {shared} 个，太少，不能对齐 {dim} 维：请用更多文本，或更低的 --min-count 或 --dim 训练", "{shared} words are shared, too few to align {dim} dimensions: train on more text, or with a lower --min-count or --dim"))
             .into());
         }
         let svd = products.svd(true, true);
-        let (Some(u), Some(v)) = (svd.u, svd.v_t) else { anyhow::bail!("the vectors hold values that are no numbers") };
+        let (Some(u), Some(v)) = (svd.u, svd.v_t) else {
+            inkstone_base::bail!("向量中有值不是数", "the vectors hold values that are no numbers")
+        };
         let rotation = u * v;
         let rotated = |row: &[f32]| -> Vec<f32> {
             let component =

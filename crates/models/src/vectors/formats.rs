@@ -8,12 +8,13 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read, Write};
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use super::{Training, WordVectors};
 use inkstone_base::disk;
 use inkstone_base::limits;
+use inkstone_base::{bail, ensure, message};
 
 /// Bytes of a word at the most; more is a sign of damage.
 const LONGEST: usize = 1 << 16;
@@ -42,7 +43,11 @@ impl WordVectors {
     /// Writes the vectors for other tools.
     pub fn export(&self, path: &Path, format: VectorFormat) -> Result<()> {
         if let Some(word) = self.words().iter().find(|word| word.is_empty() || word.contains([' ', '\t', '\n'])) {
-            bail!("the word {word:?} cannot be written to {}: the format parts words by blanks", path.display());
+            bail!(
+                "词 {word:?} 不能写入 {}：该格式以空格分隔词",
+                "the word {word:?} cannot be written to {}: the format parts words by blanks",
+                path.display()
+            );
         }
         disk::write_atomic(path, |out| {
             writeln!(out, "{} {}", self.words().len(), self.dim())?;
@@ -67,7 +72,7 @@ const BEGINNING: usize = 256;
 
 /// True if a file begins as these formats do: a line of two whole numbers, or a word and several numbers.
 pub fn is_vectors(path: &Path) -> Result<bool> {
-    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    let file = File::open(path).with_context(|| message!("无法打开 {}", "cannot open {}", path.display()))?;
     let mut line = Vec::new();
     BufReader::new(file.take(BEGINNING as u64)).read_until(b'\n', &mut line)?;
     Ok(sizes(&line).is_some() || values(&line).is_some_and(|values| values > 1))
@@ -90,24 +95,35 @@ fn sizes(line: &[u8]) -> Option<(usize, usize)> {
 /// Reads vectors in either format, found out by its first vector.
 pub fn read_vectors(path: &Path) -> Result<WordVectors> {
     let shown = path.display();
-    let file = File::open(path).with_context(|| format!("cannot open {shown}"))?;
+    let file = File::open(path).with_context(|| message!("无法打开 {shown}", "cannot open {shown}"))?;
     let bytes = file.metadata()?.len();
     let mut input = BufReader::with_capacity(1 << 20, file);
     let mut line = Vec::new();
-    input.by_ref().take(LINE).read_until(b'\n', &mut line).with_context(|| format!("cannot read {shown}"))?;
+    input
+        .by_ref()
+        .take(LINE)
+        .read_until(b'\n', &mut line)
+        .with_context(|| message!("无法读取 {shown}", "cannot read {shown}"))?;
     let (count, dim) = match sizes(&line) {
         Some((count, dim)) => (Some(count), dim),
         None => (None, values(&line).filter(|&dim| dim > 1).unwrap_or(0)),
     };
     ensure!(
         count.is_some() || dim > 0,
+        "{shown} 第 1 行：应为 word2vec 格式的词数与维数，或一个词及其值",
         "{shown}, line 1: expected the number of words and of dimensions of word2vec's formats, or a word and its values"
     );
-    ensure!(count != Some(0) && dim > 0, "{shown} says that it has {} words of {dim} dimensions", count.unwrap_or(0));
+    ensure!(
+        count != Some(0) && dim > 0,
+        "{shown} 说有 {} 个 {dim} 维的词",
+        "{shown} says that it has {} words of {dim} dimensions",
+        count.unwrap_or(0)
+    );
     // At the least a byte and a space for the word, and a digit and a space for a value.
     let least = (dim as u64).saturating_mul(2).saturating_add(2).saturating_mul(count.unwrap_or(1) as u64);
     ensure!(
         least <= bytes.saturating_mul(2),
+        "{shown} 说有 {} 个 {dim} 维的词，但提前结束",
         "{shown} says that it has {} words of {dim} dimensions, but ends before",
         count.unwrap_or(1)
     );
@@ -122,14 +138,26 @@ pub fn read_vectors(path: &Path) -> Result<WordVectors> {
             break;
         }
         let of_total = count.map_or(String::new(), |count| format!(" of {count}"));
-        let place = || format!("{shown}, word {}{of_total} ({format:?} format)", i + 1);
+        let place = || {
+            message!(
+                "{shown} 第 {} 个词{of_total}（{format:?} 格式）",
+                "{shown}, word {}{of_total} ({format:?} format)",
+                i + 1
+            )
+        };
         let word = match format {
             VectorFormat::Text => text_row(&mut input, dim, &mut values),
             VectorFormat::Binary => binary_row(&mut input, dim, &mut values),
         };
         words.push(word.with_context(place)?);
         let row = &values[i * dim..];
-        ensure!(row.iter().all(|v| v.is_finite()), "{}: {:?} has a value that is no number", place(), words[i]);
+        ensure!(
+            row.iter().all(|v| v.is_finite()),
+            "{}：{:?} 有值不是数",
+            "{}: {:?} has a value that is no number",
+            place(),
+            words[i]
+        );
     }
     let training = Training { params: serde_json::json!({"file": shown.to_string()}), ..Training::default() };
     WordVectors::new(words, Vec::new(), dim, values, training).with_context(|| shown.to_string())
@@ -154,16 +182,16 @@ fn look(bytes: &[u8], dim: usize) -> VectorFormat {
 
 fn text_row(input: &mut impl BufRead, dim: usize, values: &mut Vec<f32>) -> Result<Box<str>> {
     let mut line = String::new();
-    input.by_ref().take(LINE).read_line(&mut line).context("it is not UTF-8")?;
-    ensure!(!line.is_empty(), "the file ends before it");
+    input.by_ref().take(LINE).read_line(&mut line).context(message!("它不是 UTF-8", "it is not UTF-8"))?;
+    ensure!(!line.is_empty(), "文件在它之前结束", "the file ends before it");
     let mut fields = line.trim_end_matches(['\r', '\n']).split([' ', '\t']);
     let word = fields.next().unwrap_or_default();
     let start = values.len();
     for field in fields.filter(|field| !field.is_empty()) {
-        values.push(field.parse().ok().with_context(|| format!("{field:?} is not a number"))?);
+        values.push(field.parse().ok().with_context(|| message!("{field:?} 不是数字", "{field:?} is not a number"))?);
     }
     let found = values.len() - start;
-    ensure!(found == dim, "{word:?} has {found} values, not {dim}");
+    ensure!(found == dim, "{word:?} 有 {found} 个值，而不是 {dim} 个", "{word:?} has {found} values, not {dim}");
     Ok(word.into())
 }
 
@@ -174,11 +202,15 @@ fn binary_row(input: &mut impl BufRead, dim: usize, values: &mut Vec<f32>) -> Re
         input.consume(1);
     }
     input.by_ref().take(LONGEST as u64).read_until(b' ', &mut word)?;
-    ensure!(word.pop() == Some(b' '), "the file ends before it, or it is damaged");
-    let word = String::from_utf8(word).ok().context("the word is not UTF-8, or the file is damaged")?;
+    ensure!(word.pop() == Some(b' '), "文件在它之前结束，或已损坏", "the file ends before it, or it is damaged");
+    let word = String::from_utf8(word)
+        .ok()
+        .context(message!("词不是 UTF-8，或文件已损坏", "the word is not UTF-8, or the file is damaged"))?;
     let start = values.len();
     values.resize(start + dim, 0.0);
-    input.read_exact(bytemuck::cast_slice_mut(&mut values[start..])).context("the file ends within its values")?;
+    input
+        .read_exact(bytemuck::cast_slice_mut(&mut values[start..]))
+        .context(message!("文件在它的值中间结束", "the file ends within its values"))?;
     Ok(word.into())
 }
 

@@ -9,13 +9,15 @@ mod file;
 mod formats;
 mod open;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rustc_hash::FxHashMap;
 
 use super::{Explanation, Part};
 
 pub use file::Training;
 pub use formats::{VectorFormat, is_vectors, read_vectors};
+
+use inkstone_base::ensure;
 
 #[derive(Clone, Debug)]
 pub struct WordVectors {
@@ -39,16 +41,33 @@ impl WordVectors {
         values: Vec<f32>,
         training: Training,
     ) -> Result<WordVectors> {
-        ensure!(!words.is_empty() && dim > 0, "there are no word vectors: {} words of {dim} values", words.len());
+        ensure!(
+            !words.is_empty() && dim > 0,
+            "没有词向量：{} 个 {dim} 维的词",
+            "there are no word vectors: {} words of {dim} values",
+            words.len()
+        );
         ensure!(
             values.len() == words.len() * dim,
+            "{} 个值不能组成 {} 个 {dim} 维向量",
             "{} values do not make {} vectors of {dim}",
             values.len(),
             words.len()
         );
-        ensure!(counts.is_empty() || counts.len() == words.len(), "{} counts of {} words", counts.len(), words.len());
+        ensure!(
+            counts.is_empty() || counts.len() == words.len(),
+            "{1} 个词，却有 {0} 个计数",
+            "{} counts of {} words",
+            counts.len(),
+            words.len()
+        );
         let numbers: FxHashMap<Box<str>, u32> = words.iter().cloned().zip(0..).collect();
-        ensure!(numbers.len() == words.len(), "{} words have more than one vector", words.len() - numbers.len());
+        ensure!(
+            numbers.len() == words.len(),
+            "{} 个词有多个向量",
+            "{} words have more than one vector",
+            words.len() - numbers.len()
+        );
         Ok(WordVectors { words, numbers, counts, dim, values, training })
     }
 

@@ -1,6 +1,6 @@
 //! A walked regression on stacked inputs: fit the model of a fold on its training samples, score its test samples.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use chrono::{NaiveDate, NaiveDateTime, TimeDelta};
 
 use super::text::{ChosenSettings, FoldReport, LabelForm, Predictions, Sample, TextRegression};
@@ -17,6 +17,7 @@ use crate::validation::{FoldParams, FoldRows, FoldsBy, Split, draw_folds};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::{average_ranks, quantile};
+use inkstone_base::{ensure, message};
 
 /// Terms shown at each end of a fold's weights.
 const SHOWN_TERMS: usize = 20;
@@ -189,7 +190,12 @@ impl Data<'_> {
     fn check(&self) -> Result<()> {
         let Data { samples, rows, params, .. } = *self;
         rows.check(samples.len())?;
-        ensure!((0.0..0.5).contains(&params.winsor), "winsor = {} must be at least 0 and below 0.5", params.winsor);
+        ensure!(
+            (0.0..0.5).contains(&params.winsor),
+            "winsor = {} 须不小于 0 且小于 0.5",
+            "winsor = {} must be at least 0 and below 0.5",
+            params.winsor
+        );
         params.classes.check()
     }
 
@@ -211,7 +217,9 @@ impl Data<'_> {
 
         let mut settings = params.estimator.clone();
         if !params.search.is_off() {
-            let chosen = self.search(&goal, &train).context("the search within the training window")?;
+            let chosen = self
+                .search(&goal, &train)
+                .context(message!("训练窗口内的搜索", "the search within the training window"))?;
             settings = settings.with_settings(&chosen.settings)?;
             report.search = Some(chosen);
         }
@@ -223,7 +231,7 @@ impl Data<'_> {
         let mut estimator = fit_estimator(&x, &goal, rows, &settings, ctx)?;
         if params.classes.calibrate != CalibrationForm::None && !estimator.task.names().is_empty() {
             self.calibrate(&mut estimator, &x, &goal, &train, &settings)
-                .context("calibration within the training window")?;
+                .context(message!("训练窗口内的校准", "calibration within the training window"))?;
         }
         let model = TextModel { fitted_until: step.fitted_until, inputs, estimator };
         let scores = model.scores(&x);
@@ -271,8 +279,10 @@ impl Data<'_> {
         let order = self.order(train, params.label_lead);
         let training = TrainingRows { order: Some(&order), ..TrainingRows::default() };
         let mut points = search(&rows, goal, training, &splits, &params.estimator, wanted, ctx)?;
-        let best = choose_point(&points, wanted.one_standard_error)
-            .context("no combination of settings has a figure in any fold: use fewer folds or another measure")?;
+        let best = choose_point(&points, wanted.one_standard_error).context(message!(
+            "没有一组设置在任何一折有结果：请减少折数或换一个指标",
+            "no combination of settings has a figure in any fold: use fewer folds or another measure"
+        ))?;
         let tried = points.len();
         Ok(ChosenSettings::new(points.swap_remove(best), wanted.measure_of(goal)?, tried))
     }

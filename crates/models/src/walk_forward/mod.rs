@@ -12,10 +12,11 @@ mod walk;
 
 use std::ops::Range;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 use inkstone_base::data::TooLittle;
+use inkstone_base::{bail, ensure, message};
 
 pub use fit::{TextModel, WalkedParts, fit_fold, fit_predict};
 pub use nets::{
@@ -56,11 +57,15 @@ pub struct Fold {
 impl WalkForward {
     /// The folds over `days` trading days. The last test window may be shorter than the others.
     pub fn folds(&self, days: usize) -> Result<Vec<Fold>> {
-        ensure!(self.train_days > 0 && self.test_days > 0, "train_days and test_days must be at least 1");
+        ensure!(
+            self.train_days > 0 && self.test_days > 0,
+            "train_days 与 test_days 须不小于 1",
+            "train_days and test_days must be at least 1"
+        );
         if days <= self.train_days {
-            bail!(TooLittle(format!(
-                "a walk-forward fit needs more trading days than train_days = {}, but the calendar has {days}; shorten \
-                 train_days",
+            bail!(TooLittle(message!(
+                "滚动训练需要的交易日多于 train_days = {}，而日历只有 {days} 天；请缩短 train_days",
+                "a walk-forward fit needs more trading days than train_days = {}, but the calendar has {days}; shorten train_days",
                 self.train_days
             )));
         }

@@ -3,7 +3,7 @@
 //! The classes are those of the walked classifiers: the outer parts of the labels of a window, or labels with names. The score of a text
 //! is the log-odds of the last class against the first.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use chrono::{NaiveDate, NaiveDateTime};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -15,6 +15,7 @@ use crate::Goal;
 use crate::metrics::{area_under_curve, rank_correlation};
 use crate::neural::EpochFigures;
 use inkstone_base::data::Report;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 
 /// Training texts that are scored together.
@@ -123,7 +124,11 @@ pub fn net_walk<N: FoldNetworks>(
         };
         let tested = test(&untested, &|| input.test(step, &labelled, report, ctx))?;
         let Some(TestedFold { rows: tested, figures: Some((found, net)) }) = tested else { return Ok(None) };
-        ensure!(tested.len() == step.test.len() * columns, "a fold was tested on other documents than its own");
+        ensure!(
+            tested.len() == step.test.len() * columns,
+            "有一折在不属于它的文档上测试",
+            "a fold was tested on other documents than its own"
+        );
         for (&i, row) in step.test.iter().zip(tested.chunks(columns)) {
             rows[i * columns..][..columns].copy_from_slice(row);
         }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use chrono::{NaiveDate, NaiveDateTime};
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,7 @@ use crate::learner::{EstimatorParams, Method};
 use crate::linear::Convergence;
 use inkstone_base::data::TooLittle;
 use inkstone_base::stats::quantile;
+use inkstone_base::{ensure, message};
 
 /// One text about one security, with what it was followed by.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,14 +70,25 @@ defaults! {
 impl ClassParams {
     /// Fails when the share or the names cannot be.
     pub fn check(&self) -> Result<()> {
-        ensure!(self.tail > 0.0 && self.tail <= 0.5, "tail = {} must be above 0 and at most 0.5", self.tail);
-        ensure!(self.labels.len() != 1, "labels = {:?} is one class: a classifier needs two or more", self.labels);
+        ensure!(
+            self.tail > 0.0 && self.tail <= 0.5,
+            "tail = {} 须大于 0 且不超过 0.5",
+            "tail = {} must be above 0 and at most 0.5",
+            self.tail
+        );
+        ensure!(
+            self.labels.len() != 1,
+            "labels = {:?} 只有一类：分类器需要两类以上",
+            "labels = {:?} is one class: a classifier needs two or more",
+            self.labels
+        );
         for (i, name) in self.labels.iter().enumerate() {
             ensure!(
                 !name.trim().is_empty() && name.trim() == name,
+                "labels 中的 {name:?}：名称前后不能有空格",
                 "labels has {name:?}: write a name without blanks around it"
             );
-            ensure!(!self.labels[..i].contains(name), "labels has {name:?} twice");
+            ensure!(!self.labels[..i].contains(name), "labels 中 {name:?} 写了两次", "labels has {name:?} twice");
         }
         Ok(())
     }
@@ -108,9 +120,9 @@ impl ClassParams {
         let (low, high) = (quantile(&sorted, tail), quantile(&sorted, 1.0 - tail));
         ensure!(
             low < high,
-            TooLittle(format!(
-                "the lower and the upper {tail} of the training labels meet at {low}: the labels take too few values for tail = \
-                 {tail}"
+            TooLittle(message!(
+                "训练标签的下侧与上侧 {tail} 在 {low} 相遇：对 tail = {tail} 来说标签取值太少",
+                "the lower and the upper {tail} of the training labels meet at {low}: the labels take too few values for tail = {tail}"
             ))
         );
         let between = |y: f64| low < y && y < high;

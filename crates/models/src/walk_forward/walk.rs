@@ -1,6 +1,6 @@
 //! The walk itself, whatever is fitted: which samples may train a fold, and what each fold saw.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 use rustc_hash::FxHashSet;
 
@@ -8,6 +8,7 @@ use super::text::{FoldReport, Sample};
 use super::{Fold, WalkForward};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 
 /// When a day's label is known: at the close of trading, Shanghai time.
 pub(super) const CLOSE: NaiveTime = NaiveTime::from_hms_opt(15, 0, 0).expect("15:00:00 is a time of day");
@@ -57,8 +58,15 @@ pub(crate) fn walk_folds<M>(
         report.train_rows = train.len();
         if let Some(fitted_until) = last_seen(samples, dates, walk, &train) {
             let step = WalkStep { train, test, fitted_until };
-            model = fit(&step, &mut report)
-                .with_context(|| format!("fold {} (trained {} to {})", k + 1, report.train.0, report.train.1))?;
+            model = fit(&step, &mut report).with_context(|| {
+                message!(
+                    "第 {} 折（训练期 {} 到 {}）",
+                    "fold {} (trained {} to {})",
+                    k + 1,
+                    report.train.0,
+                    report.train.1
+                )
+            })?;
             report.fitted_until = model.is_some().then_some(fitted_until);
             for &i in &step.test {
                 match model {
@@ -92,20 +100,31 @@ fn last_seen(samples: &[Sample], dates: &[NaiveDate], walk: &WalkForward, train:
 }
 
 fn check(samples: &[Sample], dates: &[NaiveDate]) -> Result<()> {
-    ensure!(dates.is_sorted_by(|a, b| a < b), "the trading calendar must ascend without repeats");
+    ensure!(
+        dates.is_sorted_by(|a, b| a < b),
+        "交易日历须递增且不重复",
+        "the trading calendar must ascend without repeats"
+    );
     for (i, sample) in samples.iter().enumerate() {
         let traded = dates.get(sample.date).with_context(|| {
-            format!("sample {i} is traded on day {}, but the calendar has {} days", sample.date, dates.len())
+            message!(
+                "样本 {i} 在第 {} 日交易，而日历只有 {} 日",
+                "sample {i} is traded on day {}, but the calendar has {} days",
+                sample.date,
+                dates.len()
+            )
         })?;
         // A text of the night before may count for a day whose close it follows, never for one before that.
         let latest = dates.get(sample.date + 1).unwrap_or(traded);
         ensure!(
             sample.known_at.date() <= *latest,
+            "样本 {i} 在 {traded} 交易，早于其可知时间（{}）：它的交易日不对",
             "sample {i} is traded on {traded}, before it was known ({}): its trading day is wrong",
             sample.known_at
         );
         ensure!(
             sample.label.is_nan() || (sample.label.is_finite() && sample.label_known >= sample.date),
+            "{traded} 的样本 {i} 标签为 {}，于日历第 {} 日已知，早于其自身的第 {} 日",
             "sample {i} of {traded} has the label {} known on day {} of the calendar, before its own day {}",
             sample.label,
             sample.label_known,

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use serde_json::json;
 
 use super::matrix::LaneMatrix;
 use super::train::{Pass, Word2vec};
+use inkstone_base::ensure;
 use inkstone_base::data::Key;
 use crate::{ModelFile, ModelHeader, write_model};
 
@@ -33,23 +34,18 @@ impl Word2vec<'_> {
         let file = ModelFile::open_kind(path, KIND, VERSION)?;
         let path = path.display();
         ensure!(
-            file.param::<Key>("corpus")? == self.corpus(words),
-            "{path} was written while training on another corpus, or on one cut or kept by other rules; train without --resume"
-        );
+            file.param::<Key>("corpus")? == self.corpus(words), "{path} 是在另一语料、或按其他规则切分或保留的语料上训练时写的；请不带 --resume 训练", "{path} was written while training on another corpus, or on one cut or kept by other rules; train without --resume");
         let params = &file.header().params;
         for (name, ours) in json!(self.params).as_object().into_iter().flatten() {
             let theirs = &params["params"][name];
-            ensure!(theirs == ours, "{path} was written with {name} {theirs}, not {ours}; train without --resume");
+            ensure!(theirs == ours, "{path} 写入时 {name} 为 {theirs}，现为 {ours}；请不带 --resume 训练", "{path} was written with {name} {theirs}, not {ours}; train without --resume");
         }
         ensure!(
-            params["seed"] == self.seed,
-            "{path} was written with seed {}, not {}; train without --resume",
-            params["seed"],
-            self.seed
-        );
+            params["seed"] == self.seed, "{path} 写入时种子为 {}，现为 {}；请不带 --resume 训练", "{path} was written with seed {}, not {}; train without --resume", params["seed"],
+            self.seed);
         for (name, matrix) in [("inputs", &mut self.weights.inputs), ("outputs", &mut self.weights.outputs)] {
             let values: &[f32] = file.numbers(name)?;
-            ensure!(values.len() == matrix.rows() * self.params.dim, "{path}: section {name} is damaged");
+            ensure!(values.len() == matrix.rows() * self.params.dim, "{path}：{name} 一节已损坏", "{path}: section {name} is damaged");
             *matrix = LaneMatrix::from_values(values, self.params.dim);
         }
         self.passes = file.param::<Vec<Pass>>("passes")?;

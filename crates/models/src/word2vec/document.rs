@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use chrono::NaiveDateTime;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -15,6 +15,7 @@ use super::train::{Word2vec, falling};
 use super::{Architecture, Word2vecParams};
 use crate::random::Random;
 use crate::{Explanation, ModelFile, ModelHeader, Part, pack_strings, write_model};
+use inkstone_base::ensure;
 use inkstone_base::simd::wide;
 
 /// A trained model: what it knows of words, without the documents that it was trained on.
@@ -180,10 +181,14 @@ impl Doc2vec {
         let matrices = [matrix("inputs")?, matrix("outputs")?];
         let counts = file.counts("counts")?;
         let (losses, seed) = (file.param("losses")?, file.param("seed")?);
-        ensure!(words.len() > 1 && counts.len() == words.len(), "the model's words are damaged");
+        ensure!(words.len() > 1 && counts.len() == words.len(), "模型的词已损坏", "the model's words are damaged");
         let model = Doc2vec::new(words, counts, params, losses, seed, matrices);
         let rows = [model.inputs.rows(), model.outputs.rows()];
-        ensure!(rows == [model.words.len(), model.rules.outputs()], "the model's matrices are damaged");
+        ensure!(
+            rows == [model.words.len(), model.rules.outputs()],
+            "模型的矩阵已损坏",
+            "the model's matrices are damaged"
+        );
         Ok(model)
     }
 }

@@ -20,12 +20,14 @@ mod plan;
 mod tests;
 mod train;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 pub use document::Doc2vec;
 pub use plan::{DOCUMENT, END};
 pub use train::{Corpus, Word2vec};
+
+use inkstone_base::ensure;
 
 /// The form of a model: what predicts what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,6 +78,8 @@ params! {
         /// Passes over the text.
         epochs: usize = 5, number("N", "feature.word2vec.epochs");
         /// Rate of learning at the beginning. Default: 0.05 for CBOW, else 0.025.
+        ///
+        /// 起始学习率。默认：CBOW 为 0.05，其他为 0.025。
         lr: Option<f64> = None,
             arg(long, value_name = "X", value_parser = inkstone_base::bounds::flag::<f64>("feature.word2vec.lr"));
         /// Rate of learning at the end.
@@ -103,16 +107,29 @@ impl Word2vecParams {
             ("--negative", self.negative, 1..=10_000),
         ];
         for (flag, value, range) in counts {
-            ensure!(range.contains(&value), "{flag} is {value}; it lies from {} to {}", range.start(), range.end());
+            ensure!(
+                range.contains(&value),
+                "{flag} 为 {value}；须在 {} 到 {} 之间",
+                "{flag} is {value}; it lies from {} to {}",
+                range.start(),
+                range.end()
+            );
         }
         ensure!(
             !self.characters || self.architecture == Architecture::Cbow,
+            "--chars 由字构成词并训练词的均值：须与 CBOW 同用",
             "--chars makes words of their characters while a mean of words is trained: it goes with CBOW"
         );
-        ensure!(self.sample.is_finite() && self.sample >= 0.0, "--sample is {}; it is 0 or above", self.sample);
+        ensure!(
+            self.sample.is_finite() && self.sample >= 0.0,
+            "--sample 为 {}；须不小于 0",
+            "--sample is {}; it is 0 or above",
+            self.sample
+        );
         let (lr, least) = (self.rate(), self.min_lr);
         ensure!(
             least > 0.0 && least <= lr && lr.is_finite(),
+            "学习率由 --lr {lr} 降到 --min-lr {least}；须递减且大于 0",
             "the rate of learning goes from --lr {lr} to --min-lr {least}; it must fall, to above 0"
         );
         Ok(())

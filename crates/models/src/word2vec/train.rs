@@ -8,7 +8,7 @@
 use std::ops::Range;
 use std::time::Instant;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -22,6 +22,7 @@ use super::{Architecture, Objective, Word2vecParams};
 use crate::alias::Alias;
 use crate::checkpoint::Checkpoint;
 use crate::random::Random;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_base::simd::{prefetch, wide};
 
@@ -123,11 +124,20 @@ impl<'a> Word2vec<'a> {
     pub fn new(corpus: Corpus<'a>, params: &Word2vecParams, seed: u64) -> Result<Word2vec<'a>> {
         params.check()?;
         let Corpus { words, counts, numbers, documents } = corpus;
-        ensure!(words.len() > 1, "a vocabulary of {} words; word vectors need two", words.len());
+        ensure!(
+            words.len() > 1,
+            "词表有 {} 个词；词向量需要两个",
+            "a vocabulary of {} words; word vectors need two",
+            words.len()
+        );
         let rules = Rules::new(words, counts, params);
         let shared = rules.characters.as_ref().map_or(0, Characters::len);
         let rows = words.len() + shared + if rules.documents.is_some() { documents as usize } else { 0 };
-        ensure!(rows < DOCUMENT as usize, "{documents} documents are more than have numbers; train on a part of them");
+        ensure!(
+            rows < DOCUMENT as usize,
+            "{documents} 篇文档超出可编号的数量；请用一部分训练",
+            "{documents} documents are more than have numbers; train on a part of them"
+        );
         let weights = Matrices {
             inputs: LaneMatrix::random(rows, params.dim, &mut Random::new([seed, u64::MAX, 0])),
             outputs: LaneMatrix::zeros(rules.outputs(), params.dim),
@@ -159,7 +169,11 @@ impl<'a> Word2vec<'a> {
         let Some(file) = checkpoint.read()? else { return Ok(()) };
         for (name, matrix) in [("inputs", &mut self.weights.inputs), ("outputs", &mut self.weights.outputs)] {
             let values: &[f32] = file.numbers(name)?;
-            ensure!(values.len() == matrix.rows() * self.params.dim, "the checkpoint is of another size");
+            ensure!(
+                values.len() == matrix.rows() * self.params.dim,
+                "检查点的大小不同",
+                "the checkpoint is of another size"
+            );
             *matrix = LaneMatrix::from_values(values, self.params.dim);
         }
         self.passes = file.param("state")?;
@@ -205,9 +219,10 @@ impl<'a> Word2vec<'a> {
                         let lost = learn(plan, rules.predictor, weights, rate as f32, &mut step);
                         ensure!(
                             lost.is_finite(),
+                            "第 {} 轮（共 {} 轮）学习率 {rate:.6} 下损失不再是数：请降低 --lr",
                             "the loss is no longer a number in epoch {} of {}, at a rate of {rate:.6}: lower --lr",
                             epoch + 1,
-                            params.epochs,
+                            params.epochs
                         );
                         loss += lost;
                         predictions += match rules.predictor {
@@ -231,6 +246,7 @@ impl<'a> Word2vec<'a> {
         let rate = course.rate(numbers.len());
         ensure!(
             weights.inputs.is_finite() && weights.outputs.is_finite(),
+            "第 {} 轮（共 {} 轮）后向量不再是数：请降低 --lr",
             "vectors are no longer numbers after epoch {} of {}: lower --lr",
             epoch + 1,
             params.epochs

@@ -1,8 +1,10 @@
 //! Attention with several heads, its masks, and places as rotations (RoPE).
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use super::graph::{Attribute, GraphWriter, Value};
+
+use inkstone_base::ensure;
 
 /// Added to the scores of what a token does not see.
 const UNSEEN: f32 = f32::MIN;
@@ -22,6 +24,7 @@ impl Heads {
     pub(super) fn new(hidden: usize, count: usize) -> Result<Heads> {
         ensure!(
             count > 0 && hidden.is_multiple_of(count),
+            "config.json 的 {count} 个头不能均分 {hidden} 个值",
             "config.json gives {count} heads, which do not divide {hidden} values"
         );
         Ok(Heads { count, shared: count, size: hidden / count })

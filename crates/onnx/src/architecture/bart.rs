@@ -1,12 +1,14 @@
 //! BART: an encoder, and a decoder in two graphs. The first step of a decoder computes keys and values of the source, and later steps take them.
 
-use anyhow::{Result, bail, ensure};
+use anyhow::Result;
 
 use super::attention::Heads;
 use super::graph::{Axis, GraphWriter, Value};
 use super::settings::Settings;
 use super::weights::Weights;
 use super::{Wanted, body, give_layers, give_logits, words};
+
+use inkstone_base::{bail, ensure};
 
 /// Rows of the tables of places before that of the first token.
 const FIRST_PLACE: i64 = 2;
@@ -25,7 +27,11 @@ struct Side<'s> {
 
 pub(super) fn write(graph: &mut GraphWriter<'_>, weights: &Weights, settings: &Settings, wanted: Wanted) -> Result<()> {
     for setting in ["scale_embedding", "normalize_before", "add_final_layer_norm"] {
-        ensure!(!settings.flag(setting), "config.json has {setting}, which is not known here");
+        ensure!(
+            !settings.flag(setting),
+            "config.json 有这里不认识的 {setting}",
+            "config.json has {setting}, which is not known here"
+        );
     }
     let (prefix, hidden) = (body(weights, "model."), settings.size("d_model")?);
     let side = |name: &'static str| -> Result<Side<'_>> {
@@ -41,7 +47,7 @@ pub(super) fn write(graph: &mut GraphWriter<'_>, weights: &Weights, settings: &S
     };
     let vocabulary = settings.size("vocab_size")?;
     match wanted {
-        Wanted::Words => bail!("an encoder with a decoder fills no masks"),
+        Wanted::Words => bail!("带解码器的编码器不能填空", "an encoder with a decoder fills no masks"),
         Wanted::FirstStep => side("decoder")?.decoder(graph, vocabulary, true),
         Wanted::LaterStep => side("decoder")?.decoder(graph, vocabulary, false),
         Wanted::Vectors | Wanted::Writing | Wanted::All => side("encoder")?.encoder(graph, vocabulary),

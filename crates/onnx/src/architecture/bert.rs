@@ -1,6 +1,6 @@
 //! BERT and the families that share its layers: RoBERTa, XLM-R, CamemBERT, ERNIE, ELECTRA, ALBERT, DistilBERT.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use super::attention::Heads;
 use super::graph::{Attribute, Axis, GraphWriter, Value};
@@ -8,6 +8,8 @@ use super::settings::Settings;
 use super::weights::Weights;
 use super::{LOGITS, Wanted, body, first_token, give_classes, give_layers, give_token_head, give_tokens, words};
 use crate::masked::WORDS_BESIDE;
+
+use inkstone_base::ensure;
 
 /// Names of the weights of a layer.
 struct LayerNames {
@@ -65,6 +67,7 @@ pub(super) fn write(graph: &mut GraphWriter<'_>, weights: &Weights, settings: &S
     settings.only("position_embedding_type", "absolute")?;
     ensure!(
         !settings.flag("is_decoder"),
+        "config.json 写有 is_decoder，而这里只认识该系列的编码器",
         "config.json says is_decoder, and only encoders of this family are known here"
     );
     let family = settings.text("model_type").unwrap_or_default();
@@ -102,7 +105,11 @@ pub(super) fn write(graph: &mut GraphWriter<'_>, weights: &Weights, settings: &S
             "albert" => {
                 let groups = settings.size_or("num_hidden_groups", 1)?;
                 let inner = settings.size_or("inner_group_num", 1)?;
-                ensure!(inner == 1, "config.json has inner_group_num = {inner}, and only 1 is known here");
+                ensure!(
+                    inner == 1,
+                    "config.json 的 inner_group_num = {inner}，这里只认识 1",
+                    "config.json has inner_group_num = {inner}, and only 1 is known here"
+                );
                 // Layers of a group share their weights.
                 let group = layer * groups / layers;
                 (ALBERT, format!("{}encoder.albert_layer_groups.{group}.albert_layers.0", parts.prefix))
@@ -155,6 +162,7 @@ pub(super) fn write(graph: &mut GraphWriter<'_>, weights: &Weights, settings: &S
     }
     ensure!(
         masked || keeps_words || discriminates || wanted.vectors(),
+        "它的类 {class:?} 不给出词表上的 logits；带掩码头的模型（ForMaskedLM）才给出",
         "its class {class:?} gives no logits over the vocabulary; a model with a head for masks (ForMaskedLM) does"
     );
     Ok(())
@@ -268,7 +276,12 @@ impl Body<'_> {
             }
             _ => {
                 let pooler = self.pooler(graph, x)?;
-                ensure!(pooler.is_some(), "it has no weights {}pooler, which its classes are read from", self.prefix);
+                ensure!(
+                    pooler.is_some(),
+                    "它没有读取类别所需的权重 {}pooler",
+                    "it has no weights {}pooler, which its classes are read from",
+                    self.prefix
+                );
                 (pooler.unwrap_or(x), "classifier")
             }
         };
@@ -278,7 +291,12 @@ impl Body<'_> {
     /// How well a choice fits, `[batch, 1]`.
     fn choice(&self, graph: &mut GraphWriter<'_>, x: Value) -> Result<Value> {
         let pooler = self.pooler(graph, x)?;
-        ensure!(pooler.is_some(), "it has no weights {}pooler, which its choices are read from", self.prefix);
+        ensure!(
+            pooler.is_some(),
+            "它没有读取选项所需的权重 {}pooler",
+            "it has no weights {}pooler, which its choices are read from",
+            self.prefix
+        );
         graph.linear(pooler.unwrap_or(x), "classifier", self.hidden, 1)
     }
 

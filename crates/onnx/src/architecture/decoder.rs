@@ -1,6 +1,6 @@
 //! Models that read from left to right: GPT-2, Qwen2 and Qwen3.
 
-use anyhow::{Result, bail, ensure};
+use anyhow::Result;
 use serde_json::Value as Json;
 
 use super::attention::Heads;
@@ -8,6 +8,8 @@ use super::graph::{Attribute, GraphWriter, Value};
 use super::settings::Settings;
 use super::weights::Weights;
 use super::{Wanted, body, give_classes, give_layers, give_logits, words};
+
+use inkstone_base::{bail, ensure};
 
 /// Gives out the vectors after each layer, or logits over the vocabulary.
 fn give(
@@ -27,7 +29,11 @@ fn give(
             let logits = words(graph, last, "lm_head.weight", embeddings, [hidden, vocabulary])?;
             give_logits(graph, logits, vocabulary);
         }
-        _ => ensure!(wanted.vectors(), "its class {class:?} gives no logits over the vocabulary"),
+        _ => ensure!(
+            wanted.vectors(),
+            "它的类 {class:?} 不给出词表上的 logits",
+            "its class {class:?} gives no logits over the vocabulary"
+        ),
     }
     Ok(())
 }
@@ -50,7 +56,11 @@ pub(super) fn write_gpt2(
     wanted: Wanted,
 ) -> Result<()> {
     for setting in ["scale_attn_by_inverse_layer_idx", "add_cross_attention"] {
-        ensure!(!settings.flag(setting), "config.json has {setting}, which is not known here");
+        ensure!(
+            !settings.flag(setting),
+            "config.json 有这里不认识的 {setting}",
+            "config.json has {setting}, which is not known here"
+        );
     }
     let prefix = body(weights, "transformer.");
     let (hidden, layers) = (settings.size("n_embd")?, settings.layers("n_layer")?);
@@ -125,18 +135,20 @@ pub(super) fn write_qwen(
 ) -> Result<()> {
     ensure!(
         !settings.flag("use_sliding_window"),
+        "config.json 有这里不认识的 use_sliding_window；请导出模型：optimum-cli export onnx",
         "config.json has use_sliding_window, which is not known here; export the model: optimum-cli export onnx"
     );
     // Models of vectors read in both directions by a class of their own, which says so in is_causal.
     let causal = settings.get("is_causal").and_then(Json::as_bool);
     ensure!(
         causal.is_some() || settings.get("auto_map").is_none(),
-        "config.json names a Python program for the model (auto_map), and does not say whether that reads in one direction (is_causal); \
-         export the model: optimum-cli export onnx"
+        "config.json 为模型指定了 Python 程序（auto_map），而没有说明是否单向阅读（is_causal）；请导出模型：optimum-cli export onnx",
+        "config.json names a Python program for the model (auto_map), and does not say whether that reads in one direction (is_causal); export the model: optimum-cli export onnx"
     );
     let causal = causal.unwrap_or(true);
     ensure!(
         causal || wanted != Wanted::Writing,
+        "config.json 说模型双向阅读（is_causal = false）；这样的模型不能写作",
         "config.json says that the model reads in both directions (is_causal = false); such a model writes no text"
     );
     let prefix = body(weights, "model.");
@@ -148,6 +160,7 @@ pub(super) fn write_qwen(
     let shared = settings.size_or("num_key_value_heads", count)?;
     ensure!(
         count.is_multiple_of(shared) && size.is_multiple_of(2),
+        "config.json 有 {count} 个 {size} 维的头，与 {shared} 个键的头不符",
         "config.json has {count} heads of {size} values for {shared} heads of keys, which do not fit"
     );
     let heads = Heads { count, shared, size };
@@ -205,7 +218,10 @@ pub(super) fn rope_base(settings: &Settings, kind: Option<&str>, other: f64) -> 
     if let Some(own) = own {
         let form = own.get("rope_type").or(own.get("type")).and_then(Json::as_str).unwrap_or("default");
         if form != "default" {
-            bail!("config.json has rotations of the form {form:?}, and only the default one is known here");
+            bail!(
+                "config.json 的旋转位置编码为 {form:?}，这里只认识默认的",
+                "config.json has rotations of the form {form:?}, and only the default one is known here"
+            );
         }
     }
     let base = own.and_then(|own| own.get("rope_theta")).and_then(Json::as_f64);

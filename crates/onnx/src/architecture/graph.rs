@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use super::proto::Message;
 use super::weights::{Tensor, Weights};
+
+use inkstone_base::ensure;
 
 /// Version of the operators, and of the file format that has it.
 const OPSET: i64 = 20;
@@ -203,6 +205,7 @@ impl GraphWriter<'_> {
         let stored = self.weights.get(name)?;
         ensure!(
             matches!(stored.shape[..], [rows, wide] if rows > 0 && wide == width),
+            "{name} 的形状为 {:?}，而 config.json 说向量为 {width} 维；它属于另一模型吗？",
             "{name} has the shape {:?}, and config.json says vectors of {width} values; is it of another model?",
             stored.shape
         );
@@ -346,7 +349,10 @@ impl GraphWriter<'_> {
                 let gate = self.op("Sigmoid", &[x], &[]);
                 self.mul(x, gate)
             }
-            _ => anyhow::bail!("config.json names the activation {name:?}, which is not known here"),
+            _ => inkstone_base::bail!(
+                "config.json 的激活函数为 {name:?}，这里不认识",
+                "config.json names the activation {name:?}, which is not known here"
+            ),
         })
     }
 }

@@ -1,12 +1,14 @@
 //! LSTMs that this program trains: of one direction, or of both side by side (ELMo). The inputs of each layer but the first are added to its outputs.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use super::decoder::last_token;
 use super::graph::{Attribute, GraphWriter, Value};
 use super::settings::Settings;
 use super::weights::Weights;
 use super::{Wanted, body, first_token, give_classes, give_layers, give_logits, give_token_head, words};
+
+use inkstone_base::ensure;
 
 /// The gates in the order of ONNX (i, o, f, g) by their place in the weights (i, f, g, o).
 const ORDER: [usize; 4] = [0, 3, 1, 2];
@@ -26,7 +28,11 @@ pub(super) fn write(graph: &mut GraphWriter<'_>, weights: &Weights, settings: &S
     let (hidden, layers) = (settings.size("hidden_size")?, settings.layers("num_hidden_layers")?);
     let vocabulary = settings.size("vocab_size")?;
     let directions = if settings.flag("bidirectional") { 2 } else { 1 };
-    ensure!(hidden.is_multiple_of(directions), "config.json gives {hidden} values for two directions");
+    ensure!(
+        hidden.is_multiple_of(directions),
+        "config.json 的 {hidden} 个值不能由两个方向均分",
+        "config.json gives {hidden} values for two directions"
+    );
     let units = hidden / directions;
     let (ids, seen) = (graph.input("input_ids"), graph.input("attention_mask"));
     let embeddings = format!("{prefix}embeddings.weight");
@@ -79,7 +85,11 @@ pub(super) fn write(graph: &mut GraphWriter<'_>, weights: &Weights, settings: &S
         let logits = words(graph, last, "lm_head.weight", &embeddings, [hidden, vocabulary])?;
         give_logits(graph, logits, vocabulary);
     }
-    ensure!(writes || wanted.vectors(), "its class {class:?} gives no logits over the vocabulary");
+    ensure!(
+        writes || wanted.vectors(),
+        "它的类 {class:?} 不给出词表上的 logits",
+        "its class {class:?} gives no logits over the vocabulary"
+    );
     Ok(())
 }
 

@@ -20,13 +20,14 @@ mod weights;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use self::graph::{Axis, GraphWriter, Value};
 use self::settings::Settings;
 use self::weights::Weights;
 use super::published;
 use inkstone_base::disk;
+use inkstone_base::{bail, message};
 
 /// Files of weights: one, or an index of several.
 const WEIGHTS: [&str; 2] = ["model.safetensors", "model.safetensors.index.json"];
@@ -83,9 +84,8 @@ pub(crate) fn weights_in(folder: &Path) -> Result<Option<PathBuf>> {
     let pickled = folder.join(PICKLE);
     if found.is_none() && pickled.is_file() {
         bail!(
-            "{} holds weights as a Python program (pickle), which could run anything and is not opened. Write them as safetensors where \
-             you trust the file: python3 -c \"from transformers import AutoModel; \
-             AutoModel.from_pretrained('FOLDER').save_pretrained('FOLDER', safe_serialization=True)\"",
+            "{} 是以 Python 程序（pickle）保存的权重，可能运行任何代码，不予打开。若信任该文件，请写成 safetensors：python3 -c \"from transformers import AutoModel; AutoModel.from_pretrained('FOLDER').save_pretrained('FOLDER', safe_serialization=True)\"",
+            "{} holds weights as a Python program (pickle), which could run anything and is not opened. Write them as safetensors where you trust the file: python3 -c \"from transformers import AutoModel; AutoModel.from_pretrained('FOLDER').save_pretrained('FOLDER', safe_serialization=True)\"",
             pickled.display()
         );
     }
@@ -113,7 +113,12 @@ pub(crate) fn graph(path: &Path, wanted: Wanted) -> Result<WrittenGraph> {
     let settings = Settings::read(folder)?;
     let weights = Weights::read(path)?;
     let family = settings.text("model_type").with_context(|| {
-        format!("{} has no model_type, so the architecture of {} is not known", settings.file(), path.display())
+        message!(
+            "{} 没有 model_type，因此不知道 {} 的结构",
+            "{} has no model_type, so the architecture of {} is not known",
+            settings.file(),
+            path.display()
+        )
     })?;
     let mut graph = GraphWriter::new(&weights);
     // The head of a language model is of no use to one that gives vectors of texts.
@@ -126,14 +131,14 @@ pub(crate) fn graph(path: &Path, wanted: Wanted) -> Result<WrittenGraph> {
         "qwen2" | "qwen3" => decoder::write_qwen,
         "modernbert" => modernbert::write,
         _ => bail!(
-            "{} is of the family {family:?}, for which no graph is written here (bert, roberta, xlm-roberta, camembert, ernie, electra, \
-             albert, distilbert, gpt2, lstm, bart, qwen2, qwen3, modernbert are). Export it: optimum-cli export onnx --model {} FOLDER",
+            "{} 属于 {family:?} 系列，这里不能为它写图（支持 bert、roberta、xlm-roberta、camembert、ernie、electra、albert、distilbert、gpt2、lstm、bart、qwen2、qwen3、modernbert）。请导出：optimum-cli export onnx --model {} FOLDER",
+            "{} is of the family {family:?}, for which no graph is written here (bert, roberta, xlm-roberta, camembert, ernie, electra, albert, distilbert, gpt2, lstm, bart, qwen2, qwen3, modernbert are). Export it: optimum-cli export onnx --model {} FOLDER",
             path.display(),
             folder.display()
         ),
     };
     write(&mut graph, &weights, &settings, wanted)
-        .with_context(|| format!("no graph is written for {}", path.display()))?;
+        .with_context(|| message!("无法为 {} 写图", "no graph is written for {}", path.display()))?;
     Ok(WrittenGraph { bytes: graph.finish(), files: weights.files, folder: weights.folder })
 }
 

@@ -1,6 +1,6 @@
 //! ModernBERT: rotations for places, layers that see all tokens among layers that see near ones, gated dense layers, no bias.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use serde_json::Value as Json;
 
 use super::attention::Heads;
@@ -9,6 +9,8 @@ use super::graph::{Attribute, GraphWriter, Value};
 use super::settings::Settings;
 use super::weights::Weights;
 use super::{Wanted, body, first_token, give_classes, give_layers, give_logits, words};
+
+use inkstone_base::ensure;
 
 pub(super) fn write(graph: &mut GraphWriter<'_>, weights: &Weights, settings: &Settings, wanted: Wanted) -> Result<()> {
     let prefix = body(weights, "model.");
@@ -99,7 +101,11 @@ pub(super) fn write(graph: &mut GraphWriter<'_>, weights: &Weights, settings: &S
         let logits = graph.bias(logits, "decoder.bias", vocabulary)?;
         give_logits(graph, logits, vocabulary);
     }
-    ensure!(masked || wanted.vectors(), "its class {class:?} gives no logits over the vocabulary");
+    ensure!(
+        masked || wanted.vectors(),
+        "它的类 {class:?} 不给出词表上的 logits",
+        "its class {class:?} gives no logits over the vocabulary"
+    );
     Ok(())
 }
 

@@ -1,9 +1,10 @@
 //! The settings of an architecture in config.json.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde_json::{Map, Value};
 
 use inkstone_base::limits;
+use inkstone_base::{ensure, message};
 
 pub(super) struct Settings {
     settings: Map<String, Value>,
@@ -15,11 +16,13 @@ impl Settings {
         let path = folder.join("config.json");
         let file = path.display().to_string();
         let bytes = limits::settings_file(&path).with_context(|| {
-            format!(
+            message!(
+                "{file} 说明权重属于何种结构，却无法读取：请取得整个文件夹",
                 "{file} says of what architecture the weights are, and is not there to be read: fetch the whole folder"
             )
         })?;
-        let settings = serde_json::from_slice(&bytes).with_context(|| format!("{file} is not JSON with settings"))?;
+        let settings = serde_json::from_slice(&bytes)
+            .with_context(|| message!("{file} 不是设置的 JSON", "{file} is not JSON with settings"))?;
         Ok(Settings { settings, file })
     }
 
@@ -46,10 +49,17 @@ impl Settings {
     }
 
     fn bounded(&self, name: &str, most: usize) -> Result<usize> {
-        let value = self.get(name).with_context(|| format!("{} has no {name}: fetch the model again", self.file))?;
+        let value = self.get(name).with_context(|| {
+            message!("{} 没有 {name}：请重新获取模型", "{} has no {name}: fetch the model again", self.file)
+        })?;
         let size = value.as_u64().filter(|size| (1..=most as u64).contains(size));
-        let size = size
-            .with_context(|| format!("{} has {name} = {value}, which is not a number from 1 to {most}", self.file))?;
+        let size = size.with_context(|| {
+            message!(
+                "{} 的 {name} = {value}，不是 1 到 {most} 的数",
+                "{} has {name} = {value}, which is not a number from 1 to {most}",
+                self.file
+            )
+        })?;
         Ok(size as usize)
     }
 
@@ -68,7 +78,12 @@ impl Settings {
     /// Refuses a setting that has another value than this one.
     pub(super) fn only(&self, name: &str, value: &str) -> Result<()> {
         let found = self.text(name).unwrap_or(value);
-        ensure!(found == value, "{} has {name} = {found:?}, and only {value:?} is known here", self.file);
+        ensure!(
+            found == value,
+            "{} 的 {name} = {found:?}，这里只认识 {value:?}",
+            "{} has {name} = {found:?}, and only {value:?} is known here",
+            self.file
+        );
         Ok(())
     }
 

@@ -5,11 +5,12 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use safetensors::Dtype;
 use safetensors::tensor::Metadata;
 use serde::Deserialize;
 
+use inkstone_base::{bail, ensure, message};
 use inkstone_base::{disk, limits};
 
 /// A tensor in a file.
@@ -51,20 +52,34 @@ impl Weights {
             return Ok(Weights { tensors: header(path, &file)?, shown, files, folder });
         }
         let text = limits::settings_file(path)?;
-        let index: Index = serde_json::from_slice(&text)
-            .with_context(|| format!("{shown} is not an index of safetensors: it has no weight_map"))?;
+        let index: Index = serde_json::from_slice(&text).with_context(|| {
+            message!(
+                "{shown} 不是 safetensors 的索引：没有 weight_map",
+                "{shown} is not an index of safetensors: it has no weight_map"
+            )
+        })?;
         let (mut tensors, mut folders) = (BTreeMap::new(), BTreeSet::new());
         let files: BTreeSet<PathBuf> = index.weight_map.values().map(PathBuf::from).collect();
         for file in &files {
             let plain = file.file_name().is_some_and(|name| name == file.as_os_str());
-            ensure!(plain, "{shown} names the file {file:?}, which lies in another folder; fetch the model again");
+            ensure!(
+                plain,
+                "{shown} 提到另一文件夹中的文件 {file:?}；请重新获取模型",
+                "{shown} names the file {file:?}, which lies in another folder; fetch the model again"
+            );
             let part = disk::folder_of(path).join(file);
             let (folder, file) = lies_at(&part)?;
             tensors.extend(header(&part, &file)?);
             folders.insert(folder);
         }
-        let folder = folders.pop_first().with_context(|| format!("{shown} names no file of weights"))?;
-        ensure!(folders.is_empty(), "the parts of {shown} are links into several folders; copy them into one");
+        let folder = folders
+            .pop_first()
+            .with_context(|| message!("{shown} 没有提到权重文件", "{shown} names no file of weights"))?;
+        ensure!(
+            folders.is_empty(),
+            "{shown} 的各部分链接到多个文件夹；请复制到同一个",
+            "the parts of {shown} are links into several folders; copy them into one"
+        );
         Ok(Weights { tensors, shown, files, folder })
     }
 
@@ -80,6 +95,7 @@ impl Weights {
         let Some(tensor) = self.tensors.get(name) else {
             let some: Vec<&str> = self.tensors.keys().take(4).map(String::as_str).collect();
             bail!(
+                "{} 没有其结构所需的权重 {name}；它有 {} ……；config.json 属于另一模型吗？",
                 "{} has no weights {name}, which its architecture needs; it has {} ...; is config.json of another model?",
                 self.shown,
                 some.join(", ")
@@ -93,6 +109,7 @@ impl Weights {
         let tensor = self.get(name)?;
         ensure!(
             tensor.shape == shape,
+            "{} 中 {name} 的形状为 {:?}，而 config.json 为 {shape:?}；它属于另一模型吗？",
             "{} has {name} with the shape {:?}, and config.json says {shape:?}; is it of another model?",
             self.shown,
             tensor.shape
@@ -104,7 +121,9 @@ impl Weights {
 /// The folder and the name of a file; for a link those of the file behind it.
 fn lies_at(path: &Path) -> Result<(PathBuf, String)> {
     let target = match path.is_symlink() {
-        true => path.canonicalize().with_context(|| format!("cannot follow the link {}", path.display()))?,
+        true => path
+            .canonicalize()
+            .with_context(|| message!("无法跟随链接 {}", "cannot follow the link {}", path.display()))?,
         false => path.to_owned(),
     };
     let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -113,8 +132,14 @@ fn lies_at(path: &Path) -> Result<(PathBuf, String)> {
 
 /// The tensors of a file.
 fn header(path: &Path, file: &str) -> Result<BTreeMap<String, Tensor>> {
-    let damaged = || format!("{} is no file of safetensors, or a damaged one: fetch it again", path.display());
-    let mut reader = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    let damaged = || {
+        message!(
+            "{} 不是 safetensors 文件，或已损坏：请重新获取",
+            "{} is no file of safetensors, or a damaged one: fetch it again",
+            path.display()
+        )
+    };
+    let mut reader = File::open(path).with_context(|| message!("无法打开 {}", "cannot open {}", path.display()))?;
     let bytes = reader.metadata()?.len();
     let mut length = [0; 8];
     reader.read_exact(&mut length).with_context(damaged)?;
@@ -128,6 +153,7 @@ fn header(path: &Path, file: &str) -> Result<BTreeMap<String, Tensor>> {
     let stated = begin.checked_add(metadata.data_len() as u64);
     ensure!(
         stated == Some(bytes),
+        "{}：头部说有 {} 字节权重，实际有 {} 字节",
         "{}: its header speaks of {} bytes of weights, and {} are there",
         damaged(),
         metadata.data_len(),

@@ -7,11 +7,13 @@ use std::fs::File;
 use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::path::{Component, Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 
+use super::fields::{entry, range, value_info, width};
 use crate::architecture::{self, Wanted};
 use crate::header::{DEEPEST, MOST_AXES, MOST_WEIGHTS, ReadSeek, Skim, Value};
 use inkstone_base::disk;
+use inkstone_base::{bail, ensure, message};
 
 /// `TensorProto.DataType`.
 pub(super) const FLOAT: u64 = 1;
@@ -74,6 +76,7 @@ impl Initializer {
         let beside = matches!(self.numbers, Numbers::Plain(ByteRange { file: 1.., .. }));
         ensure!(
             !beside,
+            "其中有操作把权重 {:?} 放在另一文件：请重新导出模型",
             "an operation in it keeps the weights {:?} in another file: export the model again",
             self.name
         );
@@ -176,14 +179,18 @@ impl ModelGraph {
             graph.files.push(ModelFile::Memory(written.bytes.clone()));
             (Box::new(Cursor::new(written.bytes)), end)
         } else {
-            let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
-            let end = file.metadata().with_context(|| format!("cannot look at {}", path.display()))?.len();
+            let file = File::open(path).with_context(|| message!("无法打开 {}", "cannot open {}", path.display()))?;
+            let end =
+                file.metadata().with_context(|| message!("无法查看 {}", "cannot look at {}", path.display()))?.len();
             graph.files.push(ModelFile::Path(path.to_owned()));
             (Box::new(file), end)
         };
-        graph.model(&mut Skim::new(reader), end).with_context(|| format!("{} cannot be converted", path.display()))?;
+        graph
+            .model(&mut Skim::new(reader), end)
+            .with_context(|| message!("{} 无法转换", "{} cannot be converted", path.display()))?;
         ensure!(
             !graph.outputs.is_empty(),
+            "{} 不是 ONNX 模型：其中没有给出任何输出的图",
             "{} is not an ONNX model: it holds no graph that gives anything",
             path.display()
         );
@@ -191,7 +198,7 @@ impl ModelGraph {
         let mut tensors = graph.nodes.iter().flat_map(|node| &node.attributes).filter_map(|held| held.tensor.as_ref());
         tensors
             .try_for_each(Initializer::held_within)
-            .with_context(|| format!("{} cannot be converted", path.display()))?;
+            .with_context(|| message!("{} 无法转换", "{} cannot be converted", path.display()))?;
         Ok(graph)
     }
 
@@ -219,7 +226,7 @@ impl ModelGraph {
                     file.seek(SeekFrom::Start(range.offset))?;
                     file.read_exact(&mut bytes)
                 };
-                read().with_context(|| format!("cannot read {}", path.display()))?;
+                read().with_context(|| message!("无法读取 {}", "cannot read {}", path.display()))?;
                 Ok(bytes)
             }
         }
@@ -227,7 +234,9 @@ impl ModelGraph {
 
     /// The numbers of a weight in single precision.
     pub(super) fn floats(&self, weight: &Initializer) -> Result<Vec<f32>> {
-        let Numbers::Plain(range) = weight.numbers else { bail!("the numbers of {} are not plain", weight.name) };
+        let Numbers::Plain(range) = weight.numbers else {
+            bail!("{} 的数值不是平铺存放的", "the numbers of {} are not plain", weight.name)
+        };
         let bytes = self.bytes(range)?;
         let halves = || bytes.as_chunks::<2>().0.iter();
         Ok(match weight.data_type {
@@ -248,7 +257,7 @@ impl ModelGraph {
                 (2 | 3, value) => skim.pass(&value)?,
                 (7, Value::Bytes(end)) => {
                     graphs += 1;
-                    ensure!(graphs == 1, "it holds several graphs");
+                    ensure!(graphs == 1, "它有多个图", "it holds several graphs");
                     self.graph(skim, end)?;
                 }
                 (8, Value::Bytes(inner)) => {
@@ -287,14 +296,24 @@ impl ModelGraph {
                 (1, Value::Bytes(end)) => {
                     let node = self.node(skim, end)?;
                     self.nodes.push(node);
-                    ensure!(self.nodes.len() <= MOST_NODES, "it has more than {MOST_NODES} operations");
+                    ensure!(
+                        self.nodes.len() <= MOST_NODES,
+                        "它的操作超过 {MOST_NODES} 个",
+                        "it has more than {MOST_NODES} operations"
+                    );
                 }
                 (5, Value::Bytes(end)) => {
                     let weight = self.tensor(skim, end)?;
                     self.initializers.push(weight);
-                    ensure!(self.initializers.len() <= MOST_WEIGHTS, "it has more than {MOST_WEIGHTS} weights");
+                    ensure!(
+                        self.initializers.len() <= MOST_WEIGHTS,
+                        "它的权重超过 {MOST_WEIGHTS} 个",
+                        "it has more than {MOST_WEIGHTS} weights"
+                    );
                 }
-                (15, Value::Bytes(_)) => bail!("it has sparse weights, which are not read here"),
+                (15, Value::Bytes(_)) => {
+                    bail!("它有稀疏权重，这里不读取", "it has sparse weights, which are not read here")
+                }
                 (11..=13, Value::Bytes(end)) => {
                     let (name, data_type) = value_info(skim, end)?;
                     let range = range(begin, end);
@@ -311,7 +330,11 @@ impl ModelGraph {
                         }
                     }
                     let most = self.inputs.len().max(self.outputs.len()).max(self.values.len());
-                    ensure!(most <= MOST_NODES, "it describes more than {MOST_NODES} values");
+                    ensure!(
+                        most <= MOST_NODES,
+                        "它描述的值超过 {MOST_NODES} 个",
+                        "it describes more than {MOST_NODES} values"
+                    );
                 }
                 (_, value) => {
                     skim.pass(&value)?;
@@ -373,7 +396,9 @@ impl ModelGraph {
                     }
                 }
                 (10, Value::Bytes(end)) => self.held_within(skim, end)?,
-                (22 | 23, Value::Bytes(_)) => bail!("it has sparse weights, which are not read here"),
+                (22 | 23, Value::Bytes(_)) => {
+                    bail!("它有稀疏权重，这里不读取", "it has sparse weights, which are not read here")
+                }
                 (_, value) => skim.pass(&value)?,
             }
         }
@@ -389,7 +414,7 @@ impl ModelGraph {
         depth: usize,
         captured: &mut Vec<String>,
     ) -> Result<()> {
-        ensure!(depth <= DEEPEST, "graphs in it are nested more than {DEEPEST} deep");
+        ensure!(depth <= DEEPEST, "其中的图嵌套超过 {DEEPEST} 层", "graphs in it are nested more than {DEEPEST} deep");
         while let Some((field, value)) = skim.next(end)? {
             match (field, value) {
                 (field, Value::Bytes(end)) if field == nodes => {
@@ -436,7 +461,11 @@ impl ModelGraph {
                 (1, Value::Bytes(end)) => {
                     while skim.at < end {
                         dims.push(skim.varint()?);
-                        ensure!(dims.len() <= MOST_AXES, "a tensor in it has more than {MOST_AXES} axes");
+                        ensure!(
+                            dims.len() <= MOST_AXES,
+                            "其中有张量超过 {MOST_AXES} 维",
+                            "a tensor in it has more than {MOST_AXES} axes"
+                        );
                     }
                 }
                 (2, Value::Number(number)) => data_type = number,
@@ -456,10 +485,14 @@ impl ModelGraph {
                     match key.as_str() {
                         "location" => location = entry,
                         "offset" => {
-                            offset = entry.parse().with_context(|| format!("{name} has the offset {entry:?}"))?
+                            offset = entry.parse().with_context(|| {
+                                message!("{name} 的偏移为 {entry:?}", "{name} has the offset {entry:?}")
+                            })?
                         }
                         "length" => {
-                            length = Some(entry.parse().with_context(|| format!("{name} has the length {entry:?}"))?);
+                            length = Some(entry.parse().with_context(|| {
+                                message!("{name} 的长度为 {entry:?}", "{name} has the length {entry:?}")
+                            })?);
                         }
                         _ => {}
                     }
@@ -467,17 +500,28 @@ impl ModelGraph {
                 (14, Value::Number(number)) => outside = number == 1,
                 (_, value) => skim.pass(&value)?,
             }
-            ensure!(dims.len() <= MOST_AXES, "a tensor in it has more than {MOST_AXES} axes");
+            ensure!(
+                dims.len() <= MOST_AXES,
+                "其中有张量超过 {MOST_AXES} 维",
+                "a tensor in it has more than {MOST_AXES} axes"
+            );
         }
         let count = dims.iter().try_fold(1u64, |count, size| count.checked_mul(*size));
-        let count = count.with_context(|| format!("the weights {name:?} have the sizes {dims:?}"))?;
+        let count = count.with_context(|| {
+            message!("权重 {name:?} 的尺寸为 {dims:?}", "the weights {name:?} have the sizes {dims:?}")
+        })?;
         let numbers = match (outside, plain, others) {
             (true, ..) => {
-                ensure!(!location.is_empty(), "the weights {name:?} lie in another file, and it is not said in which");
+                ensure!(
+                    !location.is_empty(),
+                    "权重 {name:?} 在另一文件中，却没有说是哪个",
+                    "the weights {name:?} lie in another file, and it is not said in which"
+                );
                 let (file, size) = self.beside(&location)?;
                 let length = length.unwrap_or(size.saturating_sub(offset));
                 ensure!(
                     offset.checked_add(length).is_some_and(|end| end <= size),
+                    "文件 {location} 有 {size} 字节，在权重 {name:?} 之前结束：它不完整，请复制模型的全部文件",
                     "the file {location} has {size} bytes and ends before the weights {name:?} do: it was cut off, copy all files of the model"
                 );
                 Numbers::Plain(ByteRange { file, offset, length })
@@ -489,6 +533,7 @@ impl ModelGraph {
         if let (Numbers::Plain(range), Some(width)) = (numbers, width(data_type)) {
             ensure!(
                 count.checked_mul(width) == Some(range.length),
+                "权重 {name:?} 的尺寸为 {dims:?}，却有 {} 字节",
                 "the weights {name:?} have the sizes {dims:?} and {} bytes",
                 range.length
             );
@@ -499,16 +544,22 @@ impl ModelGraph {
     /// The place among the files, and the size, of one beside the graph.
     fn beside(&mut self, location: &str) -> Result<(usize, u64)> {
         let plain = Path::new(location).components().all(|part| matches!(part, Component::Normal(_)));
-        ensure!(plain, "weights lie in {location:?}, which is not in the folder of the model");
+        ensure!(
+            plain,
+            "权重在 {location:?}，不在模型的文件夹里",
+            "weights lie in {location:?}, which is not in the folder of the model"
+        );
         let path = self.folder.join(location);
-        let size = std::fs::metadata(&path).with_context(|| format!("cannot look at {}", path.display()))?.len();
+        let size = std::fs::metadata(&path)
+            .with_context(|| message!("无法查看 {}", "cannot look at {}", path.display()))?
+            .len();
         let known = self.files.iter().position(|file| matches!(file, ModelFile::Path(known) if *known == path));
         let file = known.unwrap_or_else(|| {
             self.files.push(ModelFile::Path(path));
             self.files.len() - 1
         });
         // The file of the graph itself is never one of weights.
-        ensure!(file > 0, "weights lie in the file of the graph itself");
+        ensure!(file > 0, "权重就在图自身的文件里", "weights lie in the file of the graph itself");
         Ok((file, size))
     }
 
@@ -524,59 +575,4 @@ impl ModelGraph {
             false
         });
     }
-}
-
-/// Bytes of the file of the graph.
-fn range(begin: u64, end: u64) -> ByteRange {
-    ByteRange { file: 0, offset: begin, length: end - begin }
-}
-
-/// Bytes of a number of this type, where they are whole.
-fn width(data_type: u64) -> Option<u64> {
-    match data_type {
-        2 | 3 | 9 | 17..=20 => Some(1),
-        4 | 5 | 10 | 16 => Some(2),
-        1 | 6 | 12 => Some(4),
-        7 | 11 | 13 => Some(8),
-        _ => None,
-    }
-}
-
-/// A `StringStringEntryProto`.
-fn entry(skim: &mut Skim, end: u64) -> Result<(String, String)> {
-    let (mut key, mut entry) = (String::new(), String::new());
-    while let Some((field, value)) = skim.next(end)? {
-        match (field, value) {
-            (1, Value::Bytes(end)) => key = skim.text(end)?,
-            (2, Value::Bytes(end)) => entry = skim.text(end)?,
-            (_, value) => skim.pass(&value)?,
-        }
-    }
-    Ok((key, entry))
-}
-
-/// Name and type of a `ValueInfoProto`; 0 where it is no tensor or its type is not stated.
-fn value_info(skim: &mut Skim, end: u64) -> Result<(String, u64)> {
-    let (mut name, mut data_type) = (String::new(), 0);
-    while let Some((field, value)) = skim.next(end)? {
-        match (field, value) {
-            (1, Value::Bytes(end)) => name = skim.text(end)?,
-            (2, Value::Bytes(end)) => {
-                while let Some((field, value)) = skim.next(end)? {
-                    let (1, Value::Bytes(end)) = (field, &value) else {
-                        skim.pass(&value)?;
-                        continue;
-                    };
-                    while let Some((field, value)) = skim.next(*end)? {
-                        match (field, value) {
-                            (1, Value::Number(number)) => data_type = number,
-                            (_, value) => skim.pass(&value)?,
-                        }
-                    }
-                }
-            }
-            (_, value) => skim.pass(&value)?,
-        }
-    }
-    Ok((name, data_type))
 }

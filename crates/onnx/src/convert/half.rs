@@ -8,11 +8,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use super::graph::{FLOAT, GraphNode, HALF, Initializer, ModelGraph};
 use super::write::{NewGraph, NewNumbers, NewWeight, half_weight, int_attribute};
 use super::{Counted, Names, without_unused};
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 
 /// Operations that work in half precision, and which of their inputs have the type of the output; the others are whole numbers or conditions.
@@ -195,6 +196,7 @@ pub(super) fn halve<'g>(old: &'g ModelGraph, ctx: &Ctx) -> Result<(NewGraph, Cou
     }
     ensure!(
         !counted.converted.is_empty(),
+        "它没有单精度权重矩阵的操作，不会变小",
         "it has no operation with matrices of weights in single precision, so nothing becomes smaller"
     );
     let Halver { nodes, weights, .. } = halver;

@@ -7,11 +7,12 @@
 
 use std::collections::HashMap;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use super::graph::{FLOAT, GraphNode, INT8, Initializer, ModelGraph, UINT8};
 use super::write::{NewGraph, NewNumbers, NewWeight, Scales, int_attribute, scale_weight};
 use super::{Counted, Names, without_unused};
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 
 /// Parts of the names of operations that quantised graphs have.
@@ -76,6 +77,7 @@ pub(super) fn quantise(old: &ModelGraph, ctx: &Ctx) -> Result<(NewGraph, Counted
     }
     ensure!(
         !counted.converted.is_empty(),
+        "它没有与单精度常数矩阵的乘积，也没有这样的表，不会变小",
         "it has no product with a constant matrix in single precision and no table of such numbers, so nothing becomes smaller"
     );
     let mut weights = quantiser.weights;
@@ -246,6 +248,7 @@ impl Quantiser<'_> {
         };
         ensure!(
             scales.scales.iter().all(|scale| scale.is_finite()),
+            "权重 {:?} 含有非有限的数",
             "the weights {:?} hold numbers that are not finite",
             weight.name
         );

@@ -3,6 +3,7 @@
 //! The folder has the graphs, and all files beside them that say how text is read and what the outputs mean, so that the result is used as
 //! the first was. Graphs are written last: a folder without them is no model.
 
+mod fields;
 mod graph;
 mod half;
 mod int8;
@@ -13,7 +14,7 @@ mod write;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde::Serialize;
 
 use self::graph::{GraphNode, HALF, ModelGraph, Numbers};
@@ -27,6 +28,7 @@ use super::{architecture, published};
 use inkstone_base::data::Report;
 use inkstone_base::disk::{self, Room};
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 
 /// Bytes of a graph in one file: readers of protocol buffers take no more than 2 GB.
 const ONE_FILE: u64 = i32::MAX as u64;
@@ -129,6 +131,7 @@ fn convert_within(
         let shown = || file.display().to_string();
         ensure!(
             precision.is_none() || !int8::is_quantised(&old),
+            "{} 已经量化：请指定单精度的图",
             "{} is quantised already: name a graph in single precision",
             shown()
         );
@@ -165,11 +168,16 @@ fn smaller(old: &ModelGraph, precision: Option<Precision>, ctx: &Ctx) -> Result<
     };
     ensure!(
         old.opset >= 11,
+        "它的算子版本为 {}，至少须为 11：请以 opset 17 或更高重新导出模型",
         "it has the operators of version {}, and those of version 11 are needed: export the model again with opset 17 or later",
         old.opset
     );
     let takes_halves = old.inputs.iter().any(|input| input.data_type == HALF);
-    ensure!(!takes_halves, "it works in half precision: name a graph in single precision");
+    ensure!(
+        !takes_halves,
+        "它以半精度运算：请指定单精度的图",
+        "it works in half precision: name a graph in single precision"
+    );
     match precision {
         Precision::Fp16 => half::halve(old, ctx),
         Precision::Int8 => int8::quantise(old, ctx),
@@ -181,9 +189,11 @@ fn apart(files: &Files, output: &Path) -> Result<()> {
     disk::is_ours(output, Room::Converted)?;
     let Ok(output) = output.canonicalize() else { return Ok(()) };
     for folder in [&files.folder, disk::folder_of(&files.model)] {
-        let folder = folder.canonicalize().with_context(|| format!("cannot look at {}", folder.display()))?;
+        let folder =
+            folder.canonicalize().with_context(|| message!("无法查看 {}", "cannot look at {}", folder.display()))?;
         ensure!(
             !output.starts_with(&folder) && !folder.starts_with(&output),
+            "{} 与模型文件夹 {} 相互包含：请用 --output 另指定文件夹",
             "{} and the folder of the model {} lie in each other: name another folder with --output",
             output.display(),
             folder.display()
@@ -215,7 +225,7 @@ fn empty(folder: &Path) -> Result<()> {
     for graph in disk::files_in(folder, "onnx")? {
         disk::remove_if_there(&graph)?;
     }
-    let cannot = || format!("cannot empty {}", folder.display());
+    let cannot = || message!("无法清空 {}", "cannot empty {}", folder.display());
     for entry in std::fs::read_dir(folder).with_context(cannot)? {
         let entry = entry.with_context(cannot)?;
         if entry.file_name() == disk::MARKER {
@@ -241,7 +251,8 @@ fn copy_settings(files: &Files, output: &Path) -> Result<BTreeSet<String>> {
                 let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
                 if file.is_file() && !architecture::is_weights(&file) {
                     let name = format!("{below}{name}");
-                    let bytes = std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
+                    let bytes = std::fs::read(&file)
+                        .with_context(|| message!("无法读取 {}", "cannot read {}", file.display()))?;
                     disk::write_atomic(&output.join(&name), |out| Ok(std::io::Write::write_all(out, &bytes)?))?;
                     names.insert(name);
                 }

@@ -18,7 +18,7 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 use bans::Bans;
@@ -29,6 +29,8 @@ pub(crate) use ends::{Decode, cut_behind};
 pub use likelihood::Likelihood;
 pub(crate) use likelihood::likelihoods;
 pub(crate) use schema::JsonSchema;
+
+use inkstone_base::{bail, ensure};
 
 /// A model that says what may come next.
 pub(crate) trait NextToken {
@@ -123,6 +125,7 @@ pub(super) fn search(
     params.check()?;
     ensure!(
         prompts.iter().all(|prompt| !prompt.is_empty()),
+        "搜索至少从一个词元开始：提示词，或解码器的首个词元",
         "a search begins with at least one token: the prompt, or the decoder's first token"
     );
     let (bans, ends) = (Bans::new(params, schema), Ends::new(params, decode));
@@ -140,18 +143,37 @@ impl SearchParams {
     }
 
     fn check(&self) -> Result<()> {
-        ensure!(self.beams > 0, "a search needs at least one beam; set `beams` to 1 or more");
-        ensure!(self.max_new_tokens > 0, "a search must write at least one token; set `max_new_tokens` to 1 or more");
+        ensure!(
+            self.beams > 0,
+            "搜索至少要一个 beam；请把 `beams` 设为 1 或更大",
+            "a search needs at least one beam; set `beams` to 1 or more"
+        );
+        ensure!(
+            self.max_new_tokens > 0,
+            "搜索至少写一个词元；请把 `max_new_tokens` 设为 1 或更大",
+            "a search must write at least one token; set `max_new_tokens` to 1 or more"
+        );
         ensure!(
             self.repetition_penalty > 0.0,
+            "`repetition_penalty` 是大于 0 的系数，不能是 {}",
             "`repetition_penalty` is a factor above 0, not {}",
             self.repetition_penalty
         );
         if let Some(drawing) = &self.drawing {
-            ensure!(drawing.texts > 0, "at least one text is drawn; set `samples` to 1 or more");
-            ensure!(drawing.temperature > 0.0, "`temperature` is above 0, not {}", drawing.temperature);
+            ensure!(
+                drawing.texts > 0,
+                "至少抽取一段文本；请把 `samples` 设为 1 或更大",
+                "at least one text is drawn; set `samples` to 1 or more"
+            );
+            ensure!(
+                drawing.temperature > 0.0,
+                "`temperature` 须大于 0，不能是 {}",
+                "`temperature` is above 0, not {}",
+                drawing.temperature
+            );
             ensure!(
                 drawing.top_p > 0.0 && drawing.top_p <= 1.0,
+                "`top_p` 须大于 0 且不超过 1，不能是 {}",
                 "`top_p` is a share above 0 and at most 1, not {}",
                 drawing.top_p
             );
@@ -165,12 +187,16 @@ fn logits(model: &mut impl NextToken, prefixes: &[Vec<u32>], parents: &[usize]) 
     let rows = model.next(prefixes, parents)?;
     ensure!(
         rows.len() == prefixes.len() && rows.iter().all(|row| row.len() == rows[0].len() && !row.is_empty()),
+        "模型为 {1} 段文本给出 {0} 行 logits，或各行长度不同",
         "the model gives {} rows of logits for {} texts, or rows of different lengths",
         rows.len(),
         prefixes.len()
     );
     if rows.iter().flatten().any(|logit| logit.is_nan() || *logit == f32::INFINITY) {
-        bail!("the model gives a logit that is not a number; try it in single precision (fp32)");
+        bail!(
+            "模型给出的 logit 不是数；请用单精度（fp32）再试",
+            "the model gives a logit that is not a number; try it in single precision (fp32)"
+        );
     }
     Ok(rows)
 }

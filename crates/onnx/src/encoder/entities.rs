@@ -1,10 +1,11 @@
 //! The entities of texts with the places where they stand.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use super::{Encoder, Task};
 use crate::heads::Entity;
 use crate::task::BatchOutputs;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 
 impl Encoder {
@@ -12,7 +13,7 @@ impl Encoder {
     /// and the second says where it ends if the first ends within it.
     pub fn entities(&mut self, texts: &[&str], ctx: &Ctx) -> Result<Vec<Vec<Entity>>> {
         let fits = matches!(self.task, Task::Entities { .. }) && self.memories.is_empty();
-        ensure!(fits, "{} reads no entities", self.model.session.path().display());
+        ensure!(fits, "{} 不读取实体", "{} reads no entities", self.model.session.path().display());
         let windows = self.windows(texts, ctx)?;
         let mut of_windows = vec![Vec::new(); windows.windows.len()];
         for batch in self.batches(&windows) {

@@ -1,11 +1,12 @@
 //! Rows and answers of pairs of texts that stand in one input.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use super::{Encoder, Task};
 use crate::answers::Answer;
 use crate::task::BatchOutputs;
 use crate::windows::{WindowCounts, Windows};
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 
 impl Encoder {
@@ -18,6 +19,7 @@ impl Encoder {
     ) -> Result<(Vec<f32>, WindowCounts)> {
         ensure!(
             matches!(self.task, Task::Scores { .. }) && self.pairs.is_empty() && self.memories.is_empty(),
+            "各带第二段文本的文本按分数读取，不用 onnx.pair 和 onnx.labels",
             "texts with a second text of their own are read as scores, without onnx.pair and onnx.labels"
         );
         let (tokenizer, rules) = (self.model.tokenizer.clone(), self.rules.clone());

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 
 use super::{Encoder, Task};
 use crate::batch::Batch;
@@ -11,6 +11,8 @@ use crate::graph::output;
 use crate::session::no_output;
 use crate::windows::{Windows, places};
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
+use inkstone_base::{bail, ensure};
 
 /// The output that holds vectors of tokens for late interaction, `[texts, tokens, values]`; the first token has none.
 const TOKEN_VECTORS: &str = "colbert_vecs";
@@ -63,6 +65,7 @@ impl Encoder {
             let given = outputs.get(&name)?;
             ensure!(
                 given.shape.get(1) == Some(&batch.width) && given.values.len() >= batch.windows.len() * batch.width,
+                "{name} 的形状为 {:?}，而不是 [文本, {}, 1]",
                 "{name} has the shape {:?}, not [texts, {}, 1]",
                 given.shape,
                 batch.width
@@ -113,7 +116,9 @@ impl Encoder {
 
     fn token_vectors(&mut self, texts: &[&str], ctx: &Ctx) -> Result<Vec<TokenVectors>> {
         let port = output(self.model.session.outputs(), &[TOKEN_VECTORS], 3);
-        let port = port.with_context(|| no_output(&self.model.session, "vectors of tokens (colbert_vecs)"))?;
+        let port = port.with_context(|| {
+            no_output(&self.model.session, Word("词元的向量（colbert_vecs）", "vectors of tokens (colbert_vecs)"))
+        })?;
         let name = port.name.clone();
         let (windows, family) = (self.windows(texts, ctx)?, self.model.family.clone());
         let mut vectors: Vec<TokenVectors> =
@@ -123,9 +128,12 @@ impl Encoder {
             self.model.run(&windows, &batch.windows, shape, &[], &[&name], ctx, |outputs| {
                 let given = outputs.get(&name)?;
                 let shape = given.shape.clone();
-                let [_, tokens, dim] = shape[..] else { bail!("{name} has the shape {shape:?}") };
+                let [_, tokens, dim] = shape[..] else {
+                    bail!("{name} 的形状为 {shape:?}", "{name} has the shape {shape:?}")
+                };
                 ensure!(
                     dim > 0 && (tokens + 1 == width || tokens == width),
+                    "{name} 的形状为 {shape:?}，而不是 [文本, {width} 或少一, 值]",
                     "{name} has the shape {shape:?}, not [texts, {width} or one less, values]"
                 );
                 for (row, &window) in batch.windows.iter().enumerate() {

@@ -5,21 +5,27 @@ use std::path::{Path, PathBuf};
 
 use ort::ep::cuda::{CUDA_DYLIBS, CUDNN_DYLIBS};
 
+use inkstone_base::language::Message;
+use inkstone_base::message;
+
 /// The part of ONNX Runtime that speaks to CUDA.
 const PROVIDER: &str = "libonnxruntime_providers_cuda.so";
 /// The driver's own library; no package brings it.
 const DRIVER: &str = "libcuda.so.1";
 
 /// Things that a CUDA device lacks on this machine, in words; none if all libraries are loaded. They stay loaded.
-pub fn cuda_lacks(library: &Path) -> Vec<String> {
+pub fn cuda_lacks(library: &Path) -> Vec<Message> {
     let beside = library.parent().map(Path::to_owned).unwrap_or_default();
     if !beside.join(PROVIDER).exists() {
-        return vec![format!("{PROVIDER} (the library is the one for processors alone)")];
+        return vec![message!(
+            "{PROVIDER}（该代码库只支持 CPU）",
+            "{PROVIDER} (the library is the one for processors alone)"
+        )];
     }
     let mut missing = Vec::new();
     let driver = ort::util::preload_dylib(DRIVER).is_ok();
     if !driver {
-        missing.push(format!("{DRIVER} (the NVIDIA driver)"));
+        missing.push(message!("{DRIVER}（NVIDIA 驱动）", "{DRIVER} (the NVIDIA driver)"));
     }
     let folders = package_folders(&beside);
     // Libraries of cuDNN load one another, so those of CUDA come first.
@@ -28,12 +34,12 @@ pub fn cuda_lacks(library: &Path) -> Vec<String> {
             // Some that are there need the driver, whose lack is told already.
             Some(file) => {
                 if ort::util::preload_dylib(file).is_err() && driver {
-                    missing.push(format!("{name} (it is there, but does not load)"));
+                    missing.push(message!("{name}（文件存在，但加载失败）", "{name} (it is there, but does not load)"));
                 }
             }
             None => {
                 if ort::util::preload_dylib(*name).is_err() {
-                    missing.push((*name).to_owned());
+                    missing.push(Message::same((*name).to_owned()));
                 }
             }
         }

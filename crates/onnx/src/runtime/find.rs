@@ -7,13 +7,15 @@ use std::process::Stdio;
 
 use super::program::program;
 
+use inkstone_base::language::Word;
+
 /// A library that may be the one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
     /// The file, with every link followed where it is there.
     pub file: PathBuf,
     /// Place where it was found, for people.
-    pub from: &'static str,
+    pub from: Word,
     /// True if the user named it, so that nothing else will do.
     pub named: bool,
 }
@@ -21,7 +23,7 @@ pub struct Candidate {
 /// The variable that names a library, as for all programs that use the crate `ort`.
 const VARIABLE: &str = "ORT_DYLIB_PATH";
 /// Name of the library that a flag or the configuration gives; it is tried before that of a variable.
-const NAMED: &str = "--library or [onnx] library";
+const NAMED: Word = Word("--library 或 [onnx] library", "--library or [onnx] library");
 
 /// All libraries in the order in which they are tried. Python is asked only when nothing else has one.
 pub fn candidates(library: Option<&Path>) -> Vec<Candidate> {
@@ -32,7 +34,7 @@ pub fn candidates(library: Option<&Path>) -> Vec<Candidate> {
     if let Some(path) = std::env::var_os(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from) {
         // A relative one is kept as it is, and refused when it is to be loaded.
         let file = if path.is_absolute() { named_file(&path) } else { path };
-        found.push(Candidate { file, from: VARIABLE, named: true });
+        found.push(Candidate { file, from: Word(VARIABLE, VARIABLE), named: true });
     }
     let mut look = |folder: PathBuf, from| {
         if let Some(file) = Some(folder).filter(|folder| folder.is_absolute()).as_deref().and_then(within) {
@@ -43,18 +45,20 @@ pub fn candidates(library: Option<&Path>) -> Vec<Candidate> {
         }
     };
     if let Some(folder) = runtime_folder() {
-        look(folder, "the runtime folder");
+        look(folder, Word("运行库文件夹", "the runtime folder"));
     }
     for variable in ["VIRTUAL_ENV", "CONDA_PREFIX"] {
         if let Some(environment) = absolute(variable) {
             let lib = std::fs::read_dir(environment.join("lib")).into_iter().flatten().flatten();
             let mut pythons: Vec<PathBuf> = lib.map(|python| python.path().join("site-packages")).collect();
             pythons.sort();
-            pythons.into_iter().for_each(|packages| look(packages, "the active Python environment"));
+            pythons
+                .into_iter()
+                .for_each(|packages| look(packages, Word("当前 Python 环境", "the active Python environment")));
         }
     }
     let listed = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
-    std::env::split_paths(&listed).for_each(|folder| look(folder, "LD_LIBRARY_PATH"));
+    std::env::split_paths(&listed).for_each(|folder| look(folder, Word("LD_LIBRARY_PATH", "LD_LIBRARY_PATH")));
     for folder in [
         "/usr/local/lib",
         "/usr/lib",
@@ -63,11 +67,15 @@ pub fn candidates(library: Option<&Path>) -> Vec<Candidate> {
         "/usr/lib/aarch64-linux-gnu",
         "/opt/homebrew/lib",
     ] {
-        look(folder.into(), "the system's libraries");
+        look(folder.into(), Word("系统库", "the system's libraries"));
     }
     if found.is_empty() {
         let file = of_python().map(|file| file.canonicalize().unwrap_or(file));
-        found.extend(file.map(|file| Candidate { file, from: "the python3 on the path", named: false }));
+        found.extend(file.map(|file| Candidate {
+            file,
+            from: Word("PATH 中的 python3", "the python3 on the path"),
+            named: false,
+        }));
     }
     found
 }

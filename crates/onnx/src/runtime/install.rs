@@ -9,13 +9,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 
 use super::find::{own_folder, within};
 use super::program::program;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::{Message, Word};
 use inkstone_base::lock::{self, Attempt, Lock};
+use inkstone_base::{bail, ensure, message};
 
 /// The version of the packages `onnxruntime` and `onnxruntime-gpu` that is installed.
 pub const PACKAGE_VERSION: &str = "1.31.1";
@@ -34,29 +36,34 @@ pub fn install(folder: &Path, cuda: bool, ctx: &Ctx) -> Result<PathBuf> {
     let _one = only_one(folder, ctx)?;
     clear(folder)?;
     let target = tempfile::Builder::new().prefix(&beside(folder, NEW)?).tempdir_in(disk::folder_of(folder));
-    let target = target.with_context(|| format!("cannot write beside {}", folder.display()))?;
+    let target = target.with_context(|| message!("无法在 {} 旁写入", "cannot write beside {}", folder.display()))?;
     std::fs::write(target.path().join("requirements.txt"), wheels)
-        .with_context(|| format!("cannot write in {}", target.path().display()))?;
+        .with_context(|| message!("无法写入 {}", "cannot write in {}", target.path().display()))?;
     let mut failures = Vec::new();
     for (name, command) in installers() {
         let Some(mut command) = command else {
-            failures.push(format!("{name}: is not on this machine"));
+            failures.push(message!("{name}：本机没有", "{name}: is not on this machine"));
             continue;
         };
         command.current_dir(target.path());
         match run(command, ctx)? {
             None => {
-                ensure!(within(target.path()).is_some(), "{name} installed {wheels:?}, but no library is in it");
+                ensure!(
+                    within(target.path()).is_some(),
+                    "{name} 安装了 {wheels:?}，但其中没有代码库",
+                    "{name} installed {wheels:?}, but no library is in it"
+                );
                 put(target, folder)?;
-                return within(folder).with_context(|| format!("no library is in {}", folder.display()));
+                return within(folder)
+                    .with_context(|| message!("{} 中没有代码库", "no library is in {}", folder.display()));
             }
-            Some(failure) => failures.push(format!("{name}: {failure}")),
+            Some(failure) => failures.push(message!("{name}：{failure}", "{name}: {failure}")),
         }
     }
     bail!(
-        "cannot install ONNX Runtime {PACKAGE_VERSION}: {}. Install it by hand (pip install onnxruntime), and set ORT_DYLIB_PATH to the whole \
-         path of its file libonnxruntime.so",
-        failures.join("; ")
+        "无法安装 ONNX Runtime {PACKAGE_VERSION}：{}。请自行安装（pip install onnxruntime），并把 ORT_DYLIB_PATH 设为其文件 libonnxruntime.so 的完整路径",
+        "cannot install ONNX Runtime {PACKAGE_VERSION}: {}. Install it by hand (pip install onnxruntime), and set ORT_DYLIB_PATH to the whole path of its file libonnxruntime.so",
+        Message::joined(&failures, Word("；", "; "))
     )
 }
 
@@ -89,7 +96,9 @@ const PREVIOUS: &str = "previous";
 
 /// The name of a folder beside `folder`, which only this program gives: `.runtime.new-`.
 fn beside(folder: &Path, end: &str) -> Result<String> {
-    let name = folder.file_name().with_context(|| format!("{} is no folder to install in", folder.display()))?;
+    let name = folder
+        .file_name()
+        .with_context(|| message!("{} 不是可安装的文件夹", "{} is no folder to install in", folder.display()))?;
     Ok(format!(".{}.{end}", name.to_string_lossy()))
 }
 
@@ -99,7 +108,7 @@ fn only_one(folder: &Path, ctx: &Ctx) -> Result<Lock> {
     loop {
         match lock::take(&path, "doctor --fix")? {
             Attempt::Ours(lock) => return Ok(lock),
-            Attempt::Theirs(holder) => ctx.note(format!("waiting for {}", holder.in_words())),
+            Attempt::Theirs(holder) => ctx.note(message!("等待 {}", "waiting for {}", holder.in_words()).to_string()),
         }
         ctx.check()?;
         std::thread::sleep(LOOK_EVERY);
@@ -115,30 +124,34 @@ fn clear(folder: &Path) -> Result<()> {
     let holds_others = folder.exists() && within(folder).is_none() && std::fs::read_dir(folder)?.next().is_some();
     ensure!(
         !holds_others,
+        "{} 中有 ONNX Runtime 代码库之外的文件，安装会替换它们；什么也没有安装：请移走",
         "{} holds other things than a library of ONNX Runtime, and would be replaced; nothing was installed: move it away",
         folder.display()
     );
     let new = beside(folder, NEW)?;
     let parent = disk::folder_of(folder);
-    let entries = std::fs::read_dir(parent).with_context(|| format!("cannot list {}", parent.display()))?;
+    let entries =
+        std::fs::read_dir(parent).with_context(|| message!("无法列出 {}", "cannot list {}", parent.display()))?;
     for entry in entries.flatten() {
         let left = entry.file_name().to_string_lossy().starts_with(&new) || entry.path() == previous;
         if left && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             let path = entry.path();
-            std::fs::remove_dir_all(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+            std::fs::remove_dir_all(&path)
+                .with_context(|| message!("无法删除 {}", "cannot remove {}", path.display()))?;
         }
     }
     Ok(())
 }
 
 /// Runs a command to its end, or until the work is cancelled; gives the last line of its standard error when it failed.
-fn run(mut command: Command, ctx: &Ctx) -> Result<Option<String>> {
+fn run(mut command: Command, ctx: &Ctx) -> Result<Option<Message>> {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = match command.spawn() {
         Ok(child) => child,
-        Err(error) => return Ok(Some(format!("cannot be started: {error}"))),
+        Err(error) => return Ok(Some(message!("无法启动：{error}", "cannot be started: {error}"))),
     };
-    let mut stderr = child.stderr.take().context("the error stream of a command was asked for")?;
+    let mut stderr =
+        child.stderr.take().context(message!("应有命令的错误流", "the error stream of a command was asked for"))?;
     let reader = std::thread::spawn(move || {
         let mut text = Vec::new();
         // The text is for a message only.
@@ -157,8 +170,9 @@ fn run(mut command: Command, ctx: &Ctx) -> Result<Option<String>> {
         std::thread::sleep(LOOK_EVERY);
     };
     let text = reader.join().unwrap_or_default();
-    let last = text.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it said nothing");
-    Ok((!status.success()).then(|| last.to_owned()))
+    let last = text.lines().rev().map(str::trim).find(|line| !line.is_empty());
+    let told = || last.map_or(Word("没有输出", "it said nothing").into(), Message::same);
+    Ok((!status.success()).then(told))
 }
 
 /// Puts the new folder in the place of the old one, which is removed afterwards.
@@ -176,11 +190,12 @@ fn put_in_two_steps(target: tempfile::TempDir, folder: &Path) -> Result<()> {
     let previous = folder.with_file_name(beside(folder, PREVIOUS)?);
     rename(folder, &previous)?;
     rename(&target.keep(), folder)?;
-    std::fs::remove_dir_all(&previous).with_context(|| format!("cannot remove {}", previous.display()))
+    std::fs::remove_dir_all(&previous).with_context(|| message!("无法删除 {}", "cannot remove {}", previous.display()))
 }
 
 fn rename(from: &Path, to: &Path) -> Result<()> {
-    std::fs::rename(from, to).with_context(|| format!("cannot rename {} to {}", from.display(), to.display()))
+    std::fs::rename(from, to)
+        .with_context(|| message!("无法把 {} 改名为 {}", "cannot rename {} to {}", from.display(), to.display()))
 }
 
 #[cfg(test)]

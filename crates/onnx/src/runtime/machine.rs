@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::{Candidate, RuntimeParams, candidates, cuda_lacks};
 
+use inkstone_base::language::Message;
+
 /// Command that installs the library where there is none.
 pub const MEND: &str = "inkstone doctor --fix";
 /// Command that installs the library that works with NVIDIA devices.
@@ -24,11 +26,11 @@ pub struct Library {
 pub struct Machine {
     pub cores: usize,
     /// The library, or why there is none.
-    pub library: Result<Library, String>,
+    pub library: Result<Library, Message>,
     /// All places that hold one, in the order in which they are tried.
     pub places: Vec<Candidate>,
     /// Things that the library in use lacks for CUDA; none where there is no library.
-    pub cuda_lacks: Option<Vec<String>>,
+    pub cuda_lacks: Option<Vec<Message>>,
     /// Names of the NVIDIA devices, by number.
     pub devices: Vec<String>,
 }
@@ -44,7 +46,7 @@ impl Machine {
             cuda_lacks: loaded.as_ref().ok().map(|runtime| cuda_lacks(&runtime.library)),
             library: match loaded {
                 Ok(runtime) => Ok(Library { file: runtime.library.clone(), version: runtime.version() }),
-                Err(error) => Err(format!("{error:#}")),
+                Err(error) => Err(Message::of_error(&error)),
             },
             devices: devices(Path::new(DRIVER)),
         }
@@ -77,6 +79,7 @@ fn devices(driver: &Path) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use inkstone_base::language::Word;
 
     #[test]
     fn devices_are_named_in_the_order_of_the_bus() {
@@ -101,11 +104,15 @@ mod tests {
             cuda_lacks,
             devices: devices.iter().map(|name| (*name).to_owned()).collect(),
         };
-        assert_eq!(machine(Err("none".into()), None, &[]).mend(), Some(MEND));
-        let place = Candidate { file: "/a/libonnxruntime.so".into(), from: "[onnx] library", named: true };
-        let named = Machine { places: vec![place], ..machine(Err("it cannot be loaded".into()), None, &[]) };
+        assert_eq!(machine(Err(Message::same("none")), None, &[]).mend(), Some(MEND));
+        let place = Candidate {
+            file: "/a/libonnxruntime.so".into(),
+            from: Word("[onnx] library", "[onnx] library"),
+            named: true,
+        };
+        let named = Machine { places: vec![place], ..machine(Err(Message::same("it cannot be loaded")), None, &[]) };
         assert_eq!(named.mend(), None, "it would be tried all the same");
-        let lacks = Some(vec!["libcudnn.so.9".to_owned()]);
+        let lacks = Some(vec![Message::same("libcudnn.so.9")]);
         assert_eq!(machine(Ok(there.clone()), lacks.clone(), &["NVIDIA L4"]).mend(), Some(MEND_CUDA));
         assert_eq!(machine(Ok(there.clone()), lacks, &[]).mend(), None);
         assert_eq!(machine(Ok(there), Some(Vec::new()), &["NVIDIA L4"]).mend(), None);

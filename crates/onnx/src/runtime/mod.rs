@@ -18,7 +18,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result};
 use ort::environment::Environment;
 use ort::logging::LogLevel;
 use serde::{Deserialize, Serialize};
@@ -31,11 +31,15 @@ pub use place::Placement;
 pub use program::program;
 pub use trust::{Agreement, NamedLibrary};
 
+use inkstone_base::language::Word;
+use inkstone_base::{bail, ensure, error, message};
+
 /// The oldest version of ONNX Runtime whose interface this program was built for.
 pub(crate) const OLDEST: u32 = ort::MINOR_VERSION;
 
 /// The way to get a library, for every message that misses one.
-pub const WAY_OUT: &str = "`inkstone doctor --fix` installs one that fits";
+pub const WAY_OUT: Word =
+    Word("`inkstone doctor --fix` 可安装合适的", "`inkstone doctor --fix` installs one that fits");
 
 /// `[onnx]`: where models run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -95,7 +99,12 @@ impl std::str::FromStr for Device {
             "cuda" => Ok(Device::Cuda(0)),
             other => {
                 let number = other.strip_prefix("cuda:").and_then(|number| number.parse().ok());
-                number.map(Device::Cuda).with_context(|| format!("{text:?} is not a device: auto, cpu or cuda:0"))
+                number.map(Device::Cuda).with_context(|| {
+                    message!(
+                        "{text:?} 不是设备：可用 auto、cpu 或 cuda:0",
+                        "{text:?} is not a device: auto, cpu or cuda:0"
+                    )
+                })
             }
         }
     }
@@ -181,13 +190,17 @@ impl Runtime {
             match Runtime::open(&candidate.file) {
                 Ok(runtime) => return Ok(LOADED.get_or_init(|| runtime)),
                 Err(error) if candidate.named => {
-                    return Err(error.context(format!("{} names a library that cannot be used", candidate.from)));
+                    return Err(error.context(message!(
+                        "{} 指定的代码库无法使用",
+                        "{} names a library that cannot be used",
+                        candidate.from
+                    )));
                 }
                 Err(error) => failures.push(format!("{error:#}")),
             }
         }
         let failed = if failures.is_empty() { String::new() } else { format!(" ({})", failures.join("; ")) };
-        let none = "there is no ONNX Runtime library of version";
+        let none = Word("没有版本", "there is no ONNX Runtime library of version");
         bail!(NoRuntime(format!("{none} 1.{OLDEST} or later on this machine{failed}: {WAY_OUT}")))
     }
 
@@ -200,18 +213,20 @@ impl Runtime {
         let shown = file.display();
         ensure!(
             file.is_absolute(),
+            "{shown} 不是完整路径，换个文件夹就会指向另一个代码库：请从根目录写起",
             "{shown} is no whole path, so each folder would have another library: write it from the root on"
         );
         // Asked first: once a process has a library, loading takes whatever it is given.
         if foreign(file) {
-            return Err(unusable(file, &"it is no library of this machine"));
+            return Err(unusable(file, &Word("它不是本机的代码库", "it is no library of this machine")));
         }
         let log = Log::default();
         let kept = log.clone();
         let builder = ort::init_from(file).map_err(|error| unusable(file, &error))?;
         let logger = move |_: LogLevel, _: &str, _: &str, _: &str, message: &str| kept.push(message);
         let built = builder.with_name("inkstone").with_telemetry(false).with_logger(Arc::new(logger)).build();
-        let environment = built.map_err(|error| anyhow!("{shown} does not start: {error}"))?;
+        let environment =
+            built.map_err(|error| error!("{shown} 无法启动：{error}", "{shown} does not start: {error}"))?;
         Ok(Runtime { environment, library: file.to_owned(), log, making: Mutex::default() })
     }
 
@@ -235,13 +250,23 @@ fn unusable(file: &Path, error: &impl std::fmt::Display) -> anyhow::Error {
     let (shown, error) = (file.display(), error.to_string());
     if error.contains("is not compatible with") {
         let version = find::version_of(file).map_or(String::new(), |version| format!(" {version}"));
-        anyhow!("{shown} is ONNX Runtime{version}, older than 1.{OLDEST}, which this program needs: {WAY_OUT}")
+        error!(
+            "{shown} 是 ONNX Runtime{version}，低于本程序所需的 1.{OLDEST}：{WAY_OUT}",
+            "{shown} is ONNX Runtime{version}, older than 1.{OLDEST}, which this program needs: {WAY_OUT}"
+        )
     } else if error.contains("OrtGetApiBase") {
-        anyhow!("{shown} is a library, but not that of ONNX Runtime: {WAY_OUT}")
+        error!(
+            "{shown} 是代码库，但不是 ONNX Runtime 的：{WAY_OUT}",
+            "{shown} is a library, but not that of ONNX Runtime: {WAY_OUT}"
+        )
     } else if foreign(file) {
-        anyhow!("{shown} is no library for this machine ({}): {WAY_OUT}", std::env::consts::ARCH)
+        error!(
+            "{shown} 不是本机（{}）的代码库：{WAY_OUT}",
+            "{shown} is no library for this machine ({}): {WAY_OUT}",
+            std::env::consts::ARCH
+        )
     } else {
-        anyhow!("{shown} cannot be loaded: {error}")
+        error!("{shown} 无法加载：{error}", "{shown} cannot be loaded: {error}")
     }
 }
 

@@ -7,11 +7,13 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use super::find::{named_file, own_folder};
 use inkstone_base::disk;
+use inkstone_base::language::Word;
+use inkstone_base::{bail, message};
 
 /// A library that the configuration of a project names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,9 +44,12 @@ impl NamedLibrary {
             return Ok(None);
         }
         let project = if project.as_os_str().is_empty() { Path::new(".") } else { project };
-        let project = project.canonicalize().with_context(|| format!("there is no folder {}", project.display()))?;
+        let project = project
+            .canonicalize()
+            .with_context(|| message!("没有文件夹 {}", "there is no folder {}", project.display()))?;
         let folder = disk::folder_of(&library);
-        let entries = std::fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
+        let entries =
+            std::fs::read_dir(folder).with_context(|| message!("无法列出 {}", "cannot list {}", folder.display()))?;
         let mut blake3 = BTreeMap::new();
         for path in entries.flatten().map(|entry| entry.path()).chain([library.clone()]) {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -73,13 +78,12 @@ impl NamedLibrary {
     pub(super) fn ensure_agreed(&self) -> Result<()> {
         let why = match self.agreement()? {
             Agreement::Given => return Ok(()),
-            Agreement::Missing => "and nobody has agreed to it",
-            Agreement::Changed => "which has changed since it was agreed to",
+            Agreement::Missing => Word("尚无人同意加载它", "and nobody has agreed to it"),
+            Agreement::Changed => Word("而它在获得同意之后被改动过", "which has changed since it was agreed to"),
         };
         bail!(
-            "the configuration in {} names a library of native code, {} ([onnx] library), {why}: it was not loaded, for loading it runs its \
-             code with your rights. If you trust it, add --trust for this run, or open the project in the workbench, which asks once. If not, \
-             take the line out of the configuration: inkstone doctor says which library is used then",
+            "{} 的配置指定了本机代码库 {}（[onnx] library），{why}：没有加载，因为加载即以你的权限运行其中的代码。若信任它，请在本次运行加 --trust，或在工作台打开项目，会询问一次；若不信任，请从配置中删除该行：inkstone doctor 会说明那时用哪个代码库",
+            "the configuration in {} names a library of native code, {} ([onnx] library), {why}: it was not loaded, for loading it runs its code with your rights. If you trust it, add --trust for this run, or open the project in the workbench, which asks once. If not, take the line out of the configuration: inkstone doctor says which library is used then",
             self.project.display(),
             self.library.display()
         )
@@ -110,7 +114,10 @@ impl NamedLibrary {
 /// The file that keeps what was agreed to.
 fn book() -> Result<PathBuf> {
     let folder = own_folder("XDG_CONFIG_HOME", ".config");
-    let folder = folder.context("neither XDG_CONFIG_HOME nor HOME names a folder by its whole path")?;
+    let folder = folder.context(message!(
+        "XDG_CONFIG_HOME 与 HOME 都不是以完整路径给出的文件夹",
+        "neither XDG_CONFIG_HOME nor HOME names a folder by its whole path"
+    ))?;
     Ok(folder.join("libraries.json"))
 }
 
@@ -118,8 +125,11 @@ fn read(book: &Path) -> Result<Vec<NamedLibrary>> {
     if !book.exists() {
         return Ok(Vec::new());
     }
-    let text = std::fs::read_to_string(book).with_context(|| format!("cannot read {}", book.display()))?;
-    serde_json::from_str(&text).with_context(|| format!("{} is damaged: remove it, and agree anew", book.display()))
+    let text =
+        std::fs::read_to_string(book).with_context(|| message!("无法读取 {}", "cannot read {}", book.display()))?;
+    serde_json::from_str(&text).with_context(|| {
+        message!("{} 已损坏：请删除后重新同意", "{} is damaged: remove it, and agree anew", book.display())
+    })
 }
 
 #[cfg(test)]

@@ -4,11 +4,12 @@ mod pairs;
 
 use std::ops::Range;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::Result;
 
 use super::heads::inside_words;
 use super::pooling::Places;
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, ensure};
 use inkstone_text::subword::Subword;
 use inkstone_text::{Segmenter, Truncation};
 
@@ -148,7 +149,10 @@ impl Tokenizer {
     /// The tokens of a prompt alone. Fails for models of words.
     pub fn prompt(&self, text: &str, skipped: bool) -> Result<Prompt> {
         let Tokenizer::Pieces(subword) = self else {
-            bail!("a model of words takes no prompt, which is made of pieces")
+            bail!(
+                "以词为单位的模型不用提示词，提示词由子词构成",
+                "a model of words takes no prompt, which is made of pieces"
+            )
         };
         let tokens = subword.encode(text)?.ids.len();
         Ok(Prompt { text: text.to_owned(), tokens, skipped })
@@ -290,6 +294,7 @@ impl WindowRules {
         let specials = self.specials(tokenizer);
         ensure!(
             self.limit > specials,
+            "{} 个词元的窗口除去 {specials} 个特殊词元没有余地{}",
             "a window of {} tokens has no room beside {specials} special ones{}",
             self.limit,
             if self.prompt.is_some() { ", those of the prompt among them" } else { "" }

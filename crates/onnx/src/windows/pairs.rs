@@ -5,10 +5,11 @@
 
 use std::ops::Range;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 
 use super::{KeptTokens, Tokenizer, Window, WindowRules, Windows, cut};
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, ensure, message};
 use inkstone_text::Truncation;
 use inkstone_text::subword::{Subword, longest_first};
 
@@ -30,18 +31,25 @@ impl Tokenizer {
     /// The tokens of a text that stands beside others.
     pub(crate) fn pair_text(&self, text: &str, first: bool) -> Result<PairText> {
         let numbers = self.takes_pairs()?.encode(text)?.ids;
-        ensure!(!numbers.is_empty(), "the text {text:?} that stands beside each document has no token");
+        ensure!(
+            !numbers.is_empty(),
+            "与每篇文档并列的文本 {text:?} 没有词元",
+            "the text {text:?} that stands beside each document has no token"
+        );
         Ok(PairText { numbers, first })
     }
 
     fn takes_pairs(&self) -> Result<&Subword> {
         let Tokenizer::Pieces(subword) = self else {
-            bail!("a model of words reads one text, and no second one beside it")
+            bail!(
+                "以词为单位的模型只读一段文本，不能另有第二段",
+                "a model of words reads one text, and no second one beside it"
+            )
         };
         ensure!(
             subword.pair_specials().is_some(),
-            "the template of the tokenizer takes one text alone: take the tokenizer that the model was trained with, whose tokenizer.json says \
-             how two texts stand in one input (post_processor)"
+            "分词器的模板只接受一段文本：请用模型训练时的分词器，其 tokenizer.json 写明两段文本如何放进一个输入（post_processor）",
+            "the template of the tokenizer takes one text alone: take the tokenizer that the model was trained with, whose tokenizer.json says how two texts stand in one input (post_processor)"
         );
         Ok(subword)
     }
@@ -54,7 +62,7 @@ impl Tokenizer {
         } else {
             subword.wrap_pair(numbers, &beside.numbers)
         };
-        let wrapped = wrapped.context("the tokenizer takes one text alone")?;
+        let wrapped = wrapped.context(message!("分词器只接受一段文本", "the tokenizer takes one text alone"))?;
         let [first, second] = wrapped.texts;
         let types = wrapped.types.iter().map(|&kind| kind as u8).collect();
         Ok((wrapped.ids, types, if beside.first { second } else { first }))
@@ -72,8 +80,8 @@ pub(crate) fn check_room(pairs: &[PairText], limit: usize, tokenizer: &Tokenizer
     let beside = tokens_beside(pairs, tokenizer);
     ensure!(
         limit > beside,
-        "the text beside each document takes {beside} tokens with the special ones, and leaves none of {limit} for the document: shorten it, \
-         or take a model with more places (onnx.max_tokens)"
+        "与每篇文档并列的文本连同特殊词元占 {beside} 个词元，{limit} 个中不给文档留下余地：请缩短它，或用位置更多的模型（onnx.max_tokens）",
+        "the text beside each document takes {beside} tokens with the special ones, and leaves none of {limit} for the document: shorten it, or take a model with more places (onnx.max_tokens)"
     );
     Ok(())
 }
@@ -115,6 +123,7 @@ impl Windows {
         let specials = tokenizer.pair_specials().unwrap_or(0) + pair.numbers.len();
         ensure!(
             rules.limit > specials,
+            "文本 {}：并列的文本与特殊词元共 {specials} 个词元，{} 个中不给文档留下余地",
             "text {}: the text beside it and the special tokens have {specials} tokens, and leave none of {} for the document",
             shown + 1,
             rules.limit
@@ -152,12 +161,14 @@ impl Windows {
                 Truncation::None => rules.limit,
                 Truncation::Head(limit) => rules.limit.min(limit),
                 _ => bail!(
+                    "两段文本中先截较长的：truncation 须为 none 或 head:N，或用 stride 在前一段上分窗口",
                     "of two texts the longer is cut first: truncation is none or head:N, or a stride puts windows over the first"
                 ),
             };
             let specials = tokenizer.pair_specials().unwrap_or(0);
             ensure!(
                 limit > specials + 1,
+                "{limit} 个词元的窗口除去 {specials} 个特殊词元放不下两段文本",
                 "a window of {limit} tokens has no room for two texts beside {specials} special ones"
             );
             let room = limit - specials;

@@ -8,6 +8,7 @@ use super::series::{bars, curve, falls, growth};
 use super::sheet::{ACROSS, LEFT, Sheet};
 use super::{Chart, FactorReport, notes, titled, words};
 use crate::svg::{self, ABOVE, BELOW, DIM};
+
 use inkstone_base::language::{Language, Word};
 
 /// The long-short portfolio: growth before and after costs, and falls from the peak.

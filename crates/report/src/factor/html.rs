@@ -8,6 +8,7 @@ use super::tables::{self, SectionPart};
 use super::{Chart, FactorReport, books, events, ic, layers, names, tear_sheet, words};
 use crate::html::frontier_picture;
 use crate::page::{both, both_of, closed, each, each_picture, opened, paragraph, section, text};
+
 use inkstone_base::language::{Language, Word};
 
 /// The whole page of a factor.

@@ -9,6 +9,7 @@ use super::sheet::{ACROSS, LEFT, Sheet};
 use super::{Chart, FactorReport, notes, titled, words};
 use crate::legend::Symbol;
 use crate::svg::{self, ABOVE, BELOW, INK};
+
 use inkstone_base::language::Language;
 
 /// RankIC by month, and its running sum.

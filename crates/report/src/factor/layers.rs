@@ -8,8 +8,9 @@ use super::series::curve;
 use super::sheet::{ACROSS, Sheet};
 use super::{Chart, FactorReport, notes, titled, words};
 use crate::svg::{self, ABOVE, BELOW, INK};
-use inkstone_base::language::Language;
 use inkstone_lab::backtest::LayerReturns;
+
+use inkstone_base::language::Language;
 
 /// Growth of 1 in each layer.
 pub(super) const WEALTH: Chart = Chart { stem: "layers_wealth", none: words::NO_LAYERS, sheet: wealth };

@@ -28,7 +28,6 @@ use anyhow::Result;
 
 use self::sheet::Sheet;
 use super::frontier_svg;
-use inkstone_base::language::{Language, Word};
 use inkstone_features::experiment::Findings;
 use inkstone_lab::backtest::events::EventStudy;
 use inkstone_lab::backtest::{FactorBeside, Outcome};
@@ -37,6 +36,8 @@ use inkstone_lab::lint::Verdict;
 
 pub use html::factor_html;
 pub use words::style_name;
+
+use inkstone_base::language::{Language, Word};
 
 /// Inputs of a report on a factor.
 #[derive(Clone, Copy, Debug)]

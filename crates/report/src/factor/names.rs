@@ -11,8 +11,9 @@ use super::sheet::{ACROSS, LEFT, Sheet};
 use super::{Chart, FactorReport, notes, titled, words};
 use crate::legend::Symbol;
 use crate::svg::{self, ABOVE, BASELINE, BELOW, DIM, GRID, INK, NOT_SHOWN, TYPE};
-use inkstone_base::language::Language;
 use inkstone_lab::backtest::{IcSummary, SubSample};
+
+use inkstone_base::language::Language;
 
 /// Names with a value, by month.
 pub(super) const COVERAGE: Chart = Chart { stem: "coverage", none: words::NO_COVERAGE, sheet: coverage };

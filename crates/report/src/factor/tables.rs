@@ -8,6 +8,7 @@ use crate::verdict::{check_name, standing_name, verdict_sentences};
 use inkstone_base::figures::{count, number, percent, probability, rank_ic, ratio, signed};
 use inkstone_base::language::{Language, Word};
 use inkstone_base::stats::mean;
+use inkstone_base::terms::term;
 use inkstone_lab::backtest;
 use inkstone_lab::backtest::{Drawdown, IcSummary, IndustryExposure, LayerReturns, PortfolioFigures, StyleExposure};
 use inkstone_lab::ledger::Looks;
@@ -554,7 +555,7 @@ pub(super) fn events(page: &FactorReport<'_>) -> SectionPart {
     ];
     let tests = table(&heads, &rows, words::NO_TESTS);
     let excluded: Vec<Vec<String>> =
-        study.excluded.iter().map(|(reason, n)| vec![wrapped(reason), figure(&count(*n))]).collect();
+        study.excluded.iter().map(|(reason, n)| vec![wrapped(&term(reason)), figure(&count(*n))]).collect();
     let excluded = table(&[(words::EXCLUDED, true), (words::COUNT, false)], &excluded, words::NO_EXCLUDED);
     SectionPart::Plain(format!("{asked}{tests}{excluded}"))
 }

@@ -10,8 +10,9 @@ use super::series::curve;
 use super::sheet::{ACROSS, LEFT, Sheet};
 use super::{Chart, FactorReport, notes, titled, words};
 use crate::svg::{self, ABOVE, BELOW, INK, PAPER, TYPE};
-use inkstone_base::language::Language;
 use inkstone_lab::backtest::{ROLLING_DATES, ROLLING_DAYS, compound, months, rolling_mean, rolling_sharpe};
+
+use inkstone_base::language::Language;
 
 /// Monthly returns of the long-short portfolio after costs, a row a year.
 pub(super) const MONTHS: Chart = Chart { stem: "months", none: words::NO_BOOK, sheet: months_of_book };

@@ -55,7 +55,7 @@ words! {
     SKEW: "偏度", "skew";
     KURTOSIS: "超额峰度", "excess kurtosis";
     DATES: "日期数", "dates";
-    NAMES: "股票数", "names";
+    NAMES: "个股数", "names";
 
     ANNUAL_RETURN: "年化收益", "annual return";
     VOLATILITY: "年化波动", "volatility";
@@ -85,7 +85,7 @@ words! {
     WITH_STYLES: "因子", "factor";
     WITHOUT_STYLES: "剔除风格与行业后", "less styles and industries";
     INDUSTRY: "行业", "industry";
-    SHARE_OF_NAMES: "占全部股票", "share of names";
+    SHARE_OF_NAMES: "占全部个股", "share of names";
     SHARE_OF_TOP: "占顶层", "share of the top";
     MORE_IN_TOP: "差（百分点）", "difference, points";
     BY_YEAR: "分年度", "by year";
@@ -124,16 +124,16 @@ words! {
     NO_HALF_LIFE: "在所看的天数内，RankIC 没有降到首日的一半，因此没有半衰期。", "Within the days looked at, the RankIC does not fall to half of the first day's: there is no half-life.";
     BY_MONTH: "RankIC，月均", "RankIC, mean of the month";
     HALF_LIFE: "半衰期", "half-life";
-    NAMES_UNIT: "股票数", "names";
-    WITH_VALUE: "有值的股票", "names with a value";
-    TRADED: "当日交易的股票", "names that traded";
+    NAMES_UNIT: "个股数", "names";
+    WITH_VALUE: "有值的个股", "names with a value";
+    TRADED: "当日交易的个股", "names that traded";
     PERIOD: "间隔（因子日）", "period (dates of the factor)";
     BOTTOM: "底层", "bottom";
     TOP: "顶层", "top";
     AUTOCORRELATION: "秩自相关", "rank autocorrelation";
     SAMPLE: "样本", "sample";
     GROUP: "组", "group";
-    ALL_NAMES: "全部股票", "all names";
+    ALL_NAMES: "全部个股", "all names";
     INTERVAL: "95% 区间", "95 % interval";
 
     EVENT_DAY: "相对事件的交易日", "trading days from the event";
@@ -228,7 +228,7 @@ words! {
     LONG_SHORT_CAPTION: "上：做多顶层、做空底层的净值，起点 1。下：扣费后净值自最高点的回撤，单位 %。", "Above: NAV (start 1), long the top layer and short the bottom one. Below: drawdown of the NAV after costs in %.";
     LEGS_CAPTION: "多头与空头各自的净值，起点 1，扣费前；空头为名义，所持股票下跌时上升，A 股未必能融到券。", "NAV (start 1) of each leg, before costs; the short leg is notional, rises when its names fall, and may not be borrowable in A shares.";
     TURNOVER_CAPTION: "每月的平均单边日换手，取多头与空头的平均，单位为组合的 %。", "Mean one-way turnover a day by month, mean of the two legs, in % of the book.";
-    COVERAGE_CAPTION: "每月平均：有因子值的股票（蓝）与当日交易的股票（灰）。没有新闻是没有值，不是零。", "Means of months: names with a value (blue) of the names that traded (grey). No news is no value, not zero.";
+    COVERAGE_CAPTION: "每月平均：有因子值的股票（蓝）与当日交易的个股（灰）。没有新闻是没有值，不是零。", "Means of months: names with a value (blue) of the names that traded (grey). No news is no value, not zero.";
     PORTFOLIOS_CAPTION: "上：各组合扣费后与基准的净值，起点 1。下：减去基准收益后的净值；没有基准时没有下图。", "Above: NAV (start 1) after costs, and of the benchmark. Below: NAV of the return less the benchmark's; left out without a benchmark.";
     MONTHS_CAPTION: "多空组合扣费后各月的复利收益，单位 %，末列为全年。蓝为正，橙为负，越深越大。", "Compound returns of the long-short portfolio after costs by month in %, the whole year in the last column. Blue is above zero, orange below; the darker, the larger.";
     YEARS_CAPTION: "多空组合扣费后各年的年化收益。", "Annualised returns of the long-short portfolio after costs, by year.";

@@ -7,12 +7,13 @@ mod unadjusted;
 
 use serde_json::{Value, json};
 
-use inkstone_base::language::Word;
 use inkstone_lab::lint::finding::{
     Draws, FutureVocabulary, Ingestion, KnownBefore, MaskedNames, NoPower, Restated, SameDayGap, SharedTexts,
     ShuffledDates, ShuffledText, Survivors, Trade, TradeDate, TrainingOverlap,
 };
 use inkstone_lab::lint::{Check, Finding, Standing, Verdict};
+
+use inkstone_base::language::Word;
 
 /// Name of a check.
 pub fn check_name(check: Check) -> Word {

@@ -7,7 +7,9 @@
 
 use std::ops::Range;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
+
+use inkstone_base::{bail, ensure, message};
 
 /// Structures inside one another.
 const DEPTH: usize = 16;
@@ -95,15 +97,20 @@ struct ParquetPage {
 impl Claims {
     /// Reads the claims of a Parquet file; fails where they are impossible.
     pub(super) fn read(file: &[u8]) -> Result<Claims> {
-        let (file, end) = file.split_last_chunk::<8>().context("it is too short")?;
-        ensure!(end.ends_with(MAGIC), "it does not end as Parquet does");
+        let (file, end) = file.split_last_chunk::<8>().context(message!("它太短", "it is too short"))?;
+        ensure!(end.ends_with(MAGIC), "它的结尾不是 Parquet 的样子", "it does not end as Parquet does");
         let length = u32::from_le_bytes([end[0], end[1], end[2], end[3]]) as usize;
-        let start = file.len().checked_sub(length).context("its footer is longer than the file")?;
+        let start = file
+            .len()
+            .checked_sub(length)
+            .context(message!("它的文件尾比文件还长", "its footer is longer than the file"))?;
         let (pages, footer) = file.split_at(start);
-        let mut claims = claims(footer).context("its footer is damaged")?;
+        let mut claims = claims(footer).context(message!("它的文件尾已损坏", "its footer is damaged"))?;
         for chunk in claims.groups.iter_mut().flat_map(|group| &mut group.chunks) {
             let start = chunk.start();
-            chunk.find_pages(pages).with_context(|| format!("its column of values at byte {start} is damaged"))?;
+            chunk.find_pages(pages).with_context(|| {
+                message!("它在第 {start} 字节的值列已损坏", "its column of values at byte {start} is damaged")
+            })?;
         }
         Ok(claims)
     }
@@ -145,7 +152,11 @@ fn claims(footer: &[u8]) -> Result<Claims> {
             _ => {}
         }
         structures += usize::from(matches!(event, ThriftEvent::End));
-        ensure!(structures <= STRUCTURES + footer.len() / STRUCTURE, "more than {structures} structures");
+        ensure!(
+            structures <= STRUCTURES + footer.len() / STRUCTURE,
+            "结构超过 {structures} 个",
+            "more than {structures} structures"
+        );
         Ok(())
     })?;
     Ok(claims)
@@ -159,7 +170,7 @@ impl Chunk {
     /// Walks over the headers of its pages.
     fn find_pages(&mut self, file: &[u8]) -> Result<()> {
         let range = usize::try_from(self.start())?..usize::try_from(self.start().saturating_add(self.length))?;
-        let bytes = file.get(range).context("it lies behind the end of the file")?;
+        let bytes = file.get(range).context(message!("它位于文件末尾之后", "it lies behind the end of the file"))?;
         let mut walk = Walk { bytes, at: 0, types: page_types };
         let mut left = self.values;
         // Some writers leave room behind the last page.
@@ -178,11 +189,23 @@ impl Chunk {
                 };
                 *claim = number;
                 // Numbers of a page have 32 bits: readers take greater ones for negative ones.
-                ensure!(i32::try_from(number).is_ok_and(|number| number >= 0), "a page claims the number {number}");
+                ensure!(
+                    i32::try_from(number).is_ok_and(|number| number >= 0),
+                    "有一页声称数字 {number}",
+                    "a page claims the number {number}"
+                );
                 Ok(())
             })?;
-            ensure!(entries <= unpacked, "a dictionary claims {entries} values in {unpacked} bytes");
-            ensure!(values <= left, "a page claims {values} values where {left} are left");
+            ensure!(
+                entries <= unpacked,
+                "有字典声称 {unpacked} 字节中有 {entries} 个值",
+                "a dictionary claims {entries} values in {unpacked} bytes"
+            );
+            ensure!(
+                values <= left,
+                "有一页声称 {values} 个值，而只剩 {left} 个",
+                "a page claims {values} values where {left} are left"
+            );
             walk.skip(packed as u64)?;
             left -= values;
             match values {
@@ -237,14 +260,18 @@ struct Walk<'b> {
 
 impl<'b> Walk<'b> {
     fn byte(&mut self) -> Result<u8> {
-        let byte = *self.bytes.get(self.at).context("it ends too early")?;
+        let byte = *self.bytes.get(self.at).context(message!("它结束得太早", "it ends too early"))?;
         self.at += 1;
         Ok(byte)
     }
 
     fn skip(&mut self, bytes: u64) -> Result<()> {
         let left = self.bytes.len() - self.at;
-        ensure!(bytes <= left as u64, "{bytes} bytes are claimed where {left} are left");
+        ensure!(
+            bytes <= left as u64,
+            "声称 {bytes} 字节，而只剩 {left} 字节",
+            "{bytes} bytes are claimed where {left} are left"
+        );
         self.at += bytes as usize;
         Ok(())
     }
@@ -258,7 +285,7 @@ impl<'b> Walk<'b> {
                 return Ok(number);
             }
         }
-        bail!("a number does not end")
+        bail!("有数字没有结尾", "a number does not end")
     }
 
     fn integer(&mut self) -> Result<i64> {
@@ -273,7 +300,7 @@ impl<'b> Walk<'b> {
         path: &mut Vec<i16>,
         visit: &mut impl FnMut(&[i16], ThriftEvent<'b>) -> Result<()>,
     ) -> Result<()> {
-        ensure!(path.len() < DEPTH, "structures are nested more than {DEPTH} deep");
+        ensure!(path.len() < DEPTH, "结构嵌套超过 {DEPTH} 层", "structures are nested more than {DEPTH} deep");
         let mut field = 0i16;
         loop {
             let head = self.byte()?;
@@ -282,7 +309,7 @@ impl<'b> Walk<'b> {
             }
             field = match i16::from(head >> 4) {
                 0 => i16::try_from(self.integer()?)?,
-                more => field.checked_add(more).context("a field has no number")?,
+                more => field.checked_add(more).context(message!("有字段没有编号", "a field has no number"))?,
             };
             self.check_type(field, head & 0xf, path)?;
             path.push(field);
@@ -310,7 +337,11 @@ impl<'b> Walk<'b> {
             b'w' => kind == 9 && (entries == 0 || entry == 8),
             _ => kind == 9 && (entries == 0 || entry == 12),
         };
-        ensure!(matches, "field {field} behind the fields {path:?} is of type {kind}, which is not that of the format");
+        ensure!(
+            matches,
+            "字段 {path:?} 之后的字段 {field} 类型为 {kind}，与格式不符",
+            "field {field} behind the fields {path:?} is of type {kind}, which is not that of the format"
+        );
         Ok(())
     }
 
@@ -336,14 +367,18 @@ impl<'b> Walk<'b> {
                 let head = self.byte()?;
                 let size = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
                 let left = self.bytes.len() - self.at;
-                ensure!(size <= left as u64, "a list claims {size} entries where {left} bytes are left");
+                ensure!(
+                    size <= left as u64,
+                    "有列表声称 {size} 项，而只剩 {left} 字节",
+                    "a list claims {size} entries where {left} bytes are left"
+                );
                 (0..size).try_for_each(|_| match head & 0xf {
-                    9 | 10 => bail!("a list of lists, which Parquet has not"),
+                    9 | 10 => bail!("有列表的列表，而 Parquet 没有", "a list of lists, which Parquet has not"),
                     kind => self.value(kind, path, visit),
                 })
             }
             12 => self.structure(path, visit),
-            _ => bail!("a field is of type {kind}, which Parquet has not"),
+            _ => bail!("有字段类型为 {kind}，而 Parquet 没有", "a field is of type {kind}, which Parquet has not"),
         }
     }
 }

@@ -3,13 +3,15 @@
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use memmap2::Mmap;
 use polars_core::prelude::{Column, DataFrame};
 use polars_io::prelude::{ParquetReader, SerReader};
 
 use super::foreign::ForeignParquet;
 use inkstone_base::disk;
+use inkstone_base::language::Message;
+use inkstone_base::{ensure, message};
 
 /// A Parquet file whose columns are read one at a time.
 pub struct ParquetColumns {
@@ -63,8 +65,8 @@ impl ParquetColumns {
             ColumnSource::Foreign(foreign) => foreign.read(|reader| reader.with_columns(wanted).finish())?,
         };
         let column = frame.into_columns().pop();
-        ensure!(column.is_some(), "{} has no column {name:?}", self.path.display());
-        column.context("a column was read")
+        ensure!(column.is_some(), "{} 没有列 {name:?}", "{} has no column {name:?}", self.path.display());
+        column.context(message!("应已读取列", "a column was read"))
     }
 }
 
@@ -93,6 +95,6 @@ impl ParquetColumns {
     }
 }
 
-fn unreadable(path: &Path) -> String {
-    format!("{} is not a readable Parquet file", path.display())
+fn unreadable(path: &Path) -> Message {
+    message!("{} 不是可读的 Parquet 文件", "{} is not a readable Parquet file", path.display())
 }

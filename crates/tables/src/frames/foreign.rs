@@ -3,13 +3,15 @@
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result};
 use polars_core::prelude::{DataFrame, PolarsResult};
 use polars_io::prelude::{ParallelStrategy, ParquetReader, SerReader};
 
 use super::claims::Claims;
 use inkstone_base::disk::{self, Snapshot, snapshot};
 use inkstone_base::job::contained;
+use inkstone_base::language::Message;
+use inkstone_base::{ensure, error, message};
 
 /// Bytes that a table may unpack to, and further bytes for each byte of its file.
 const TABLE: u64 = 1 << 30;
@@ -38,7 +40,7 @@ impl ForeignParquet {
     pub fn read<T>(&self, read: impl FnOnce(ParquetReader<Cursor<Snapshot>>) -> PolarsResult<T>) -> Result<T> {
         // The reader panics at pages that are damaged; on this thread alone that can be caught.
         let reader = ParquetReader::new(Cursor::new(self.bytes.clone())).read_parallel(ParallelStrategy::None);
-        let read = contained(|| read(reader)).map_err(|_| anyhow!("its pages are no sound ones"));
+        let read = contained(|| read(reader)).map_err(|_| error!("它的页不完好", "its pages are no sound ones"));
         read.and_then(|read| Ok(read?)).with_context(|| not_whole(&self.path))
     }
 
@@ -48,6 +50,7 @@ impl ForeignParquet {
         let (bytes, size) = (self.claims.bytes_of(0..usize::MAX, used), self.bytes.len() as u64);
         ensure!(
             bytes <= TABLE + TABLE_RATIO * size,
+            "{} 声称解压后有 {bytes} 字节，对其 {size} 的大小来说太多",
             "{} claims to unpack to {bytes} bytes, which is too much for its {size}",
             self.path.display()
         );
@@ -60,9 +63,12 @@ impl ForeignParquet {
     }
 }
 
-fn not_whole(path: &Path) -> String {
+fn not_whole(path: &Path) -> Message {
     let path = path.display();
-    format!("{path} is not a whole Parquet file (cut short while it was copied, damaged, or another format?)")
+    message!(
+        "{path} 不是完整的 Parquet 文件（复制时中断、已损坏，或是另一种格式？）",
+        "{path} is not a whole Parquet file (cut short while it was copied, damaged, or another format?)"
+    )
 }
 
 /// Reads a Parquet file of any origin, all columns or those named. The seal of a file of ours is checked.

@@ -19,6 +19,7 @@ pub use columns::ParquetColumns;
 pub use foreign::{ForeignParquet, read_foreign_parquet};
 
 use inkstone_base::disk;
+use inkstone_base::message;
 
 /// Writes a frame as sealed Parquet (zstd), with the same bytes for the same frame.
 pub fn write_parquet(path: &Path, frame: &mut DataFrame) -> Result<()> {
@@ -43,7 +44,9 @@ pub fn read_parquet(path: &Path, columns: Option<&[&str]>) -> Result<DataFrame> 
     let map = disk::sealed_bytes(path)?;
     let columns = columns.map(|names| names.iter().map(|&name| name.to_owned()).collect());
     let reader = ParquetReader::new(Cursor::new(map)).with_columns(columns);
-    reader.finish().with_context(|| format!("{} is not a readable Parquet file", path.display()))
+    reader
+        .finish()
+        .with_context(|| message!("{} 不是可读的 Parquet 文件", "{} is not a readable Parquet file", path.display()))
 }
 
 /// Reads rows of a Parquet file of ours, all columns or those named, and no group of rows that has none of them.
@@ -51,21 +54,24 @@ pub fn read_parquet_rows(path: &Path, columns: Option<&[&str]>, rows: Range<usiz
     let map = disk::sealed_bytes(path)?;
     let columns = columns.map(|names| names.iter().map(|&name| name.to_owned()).collect());
     let reader = ParquetReader::new(Cursor::new(map)).with_columns(columns).with_slice(Some((rows.start, rows.len())));
-    reader.finish().with_context(|| format!("{} is not a readable Parquet file", path.display()))
+    reader
+        .finish()
+        .with_context(|| message!("{} 不是可读的 Parquet 文件", "{} is not a readable Parquet file", path.display()))
 }
 
 /// Names of the columns of a Parquet file of ours, by its footer alone.
 pub fn columns_of_parquet(path: &Path) -> Result<Vec<String>> {
     let map = disk::sealed_footer(path)?;
     let schema = ParquetReader::new(Cursor::new(map)).schema();
-    let schema = schema.with_context(|| format!("{} is not a readable Parquet file", path.display()))?;
+    let schema = schema
+        .with_context(|| message!("{} 不是可读的 Parquet 文件", "{} is not a readable Parquet file", path.display()))?;
     Ok(schema.iter_names().map(|name| name.to_string()).collect())
 }
 
 /// Reads all columns but those named of a Parquet file of ours.
 pub fn read_parquet_without(path: &Path, left_out: &[&str]) -> Result<DataFrame> {
     let map = disk::sealed_bytes(path)?;
-    let unreadable = || format!("{} is not a readable Parquet file", path.display());
+    let unreadable = || message!("{} 不是可读的 Parquet 文件", "{} is not a readable Parquet file", path.display());
     let mut reader = ParquetReader::new(Cursor::new(map));
     let schema = reader.schema().with_context(unreadable)?;
     let names = schema.iter_names().map(|name| name.to_string());
@@ -78,10 +84,10 @@ pub fn rows_of_parquet(path: &Path) -> Result<usize> {
     let map = disk::sealed_footer(path)?;
     ParquetReader::new(Cursor::new(map))
         .num_rows()
-        .with_context(|| format!("{} is not a readable Parquet file", path.display()))
+        .with_context(|| message!("{} 不是可读的 Parquet 文件", "{} is not a readable Parquet file", path.display()))
 }
 
 /// A frame of columns that have the same length by construction.
 pub fn frame(columns: Vec<Column>) -> Result<DataFrame> {
-    DataFrame::new_infer_height(columns).context("columns of a table differ in length")
+    DataFrame::new_infer_height(columns).context(message!("表中各列长度不同", "columns of a table differ in length"))
 }

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::Result;
 
 use self::words::JiebaWords;
 use crate::characters::{self, is_zero_width};
@@ -26,6 +26,7 @@ use crate::params::{Cut, Mode, TokenizerParams};
 use crate::subword::Subword;
 use crate::{TaggedToken, Token};
 use inkstone_base::data::Key;
+use inkstone_base::{bail, ensure};
 
 /// Changes whenever this module gives other tokens or terms for the same parameters; features made before are then stale.
 pub const CODE_VERSION: &str = "text 1";
@@ -59,13 +60,14 @@ impl Segmenter {
     pub fn with_words(params: &TokenizerParams, base: &Path, more: &[DictionaryEntry]) -> Result<Segmenter> {
         ensure!(
             !params.tags || (params.mode, params.cut) == (Mode::Jieba, Cut::Precise),
+            "词性属于 jieba 精确模式的词：请去掉 tags，或去掉 mode 和 cut",
             "parts of speech are those of the words of jieba's precise cut: leave tags out, or mode and cut"
         );
         let pieces = match (params.mode, &params.pieces) {
             (Mode::Wordpiece, Some(path)) => Some(Arc::new(Subword::open(&base.join(path))?)),
             (Mode::Wordpiece, None) => bail!(
-                "word pieces are those of a tokenizer, and none is named: set [tokenizer] pieces (--pieces) to a tokenizer.json, a \
-                 vocab.txt or a SentencePiece model"
+                "子词取自分词器，而没有指定：请把 [tokenizer] pieces（--pieces）设为 tokenizer.json、vocab.txt 或 SentencePiece 模型",
+                "word pieces are those of a tokenizer, and none is named: set [tokenizer] pieces (--pieces) to a tokenizer.json, a vocab.txt or a SentencePiece model"
             ),
             (Mode::Char | Mode::Jieba, _) => None,
         };

@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 use inkstone_base::limits;
+use inkstone_base::message;
 
 /// Role of a special token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,6 +118,10 @@ fn read(folder: &Path, name: &str) -> Result<Value> {
     }
     let bytes = limits::settings_file(&path)?;
     serde_json::from_slice(&bytes).with_context(|| {
-        format!("{} is not JSON; mend it, or remove it if the tokenizer needs nothing of it", path.display())
+        message!(
+            "{} 不是 JSON；请改正，或在分词器不需要它时删除",
+            "{} is not JSON; fix it, or remove it if the tokenizer needs nothing of it",
+            path.display()
+        )
     })
 }

@@ -7,7 +7,7 @@
 use std::ops::RangeInclusive;
 
 use aho_corasick::{AhoCorasick, MatchKind};
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result};
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 use tokenizers::{
@@ -15,6 +15,8 @@ use tokenizers::{
 };
 
 use super::Pieces;
+
+use inkstone_base::{ensure, error, message};
 
 /// Role of a character in the cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +89,9 @@ impl Fast {
         };
         for (token, id) in vocabulary {
             let id = id.as_u64().and_then(|id| u32::try_from(id).ok());
-            let id = id.with_context(|| format!("the number of {token:?} in its vocabulary is none"))?;
+            let id = id.with_context(|| {
+                message!("其词表中 {token:?} 的编号无效", "the number of {token:?} in its vocabulary is none")
+            })?;
             fast.first.insert(token.as_str().into(), id);
             if let Some(rest) = token.strip_prefix(mark) {
                 fast.next.insert(rest.into(), id);
@@ -224,7 +228,8 @@ impl Fast {
         let (Some(normalizer), Some(splitter)) = (tokenizer.get_normalizer(), tokenizer.get_pre_tokenizer()) else {
             return Ok(CharacterRole::Other);
         };
-        let failed = |e: tokenizers::Error| anyhow!("its normaliser fails on {c:?}: {e}");
+        let failed =
+            |e: tokenizers::Error| error!("它的规范化在 {c:?} 上失败：{e}", "its normaliser fails on {c:?}: {e}");
         let mut normalized = NormalizedString::from(format!("a{c}a"));
         normalizer.normalize(&mut normalized).map_err(failed)?;
         let mut split = PreTokenizedString::from(normalized);
@@ -232,7 +237,7 @@ impl Fast {
         let splits = split.get_splits(OffsetReferential::Original, OffsetType::Byte);
         let words: Vec<(&str, (usize, usize))> = splits.into_iter().map(|(word, place, _)| (word, place)).collect();
         let end = 1 + c.len_utf8();
-        ensure!(!words.is_empty(), "its normaliser leaves nothing of a{c}a");
+        ensure!(!words.is_empty(), "它的规范化使 a{c}a 什么也不剩", "its normaliser leaves nothing of a{c}a");
         Ok(match words[..] {
             [("a", (0, 1)), ("a", place)] if place == (end, end + 1) => CharacterRole::Space,
             [("a", (0, 1)), (word, place), ("a", _)] if place == (1, end) => {

@@ -26,13 +26,14 @@ mod vocabulary;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result};
 use serde_json::Value;
 use tokenizers::Tokenizer;
 
 use beside::{SideFiles, SpecialRole};
 use fast::Fast;
 use inkstone_base::data::Key;
+use inkstone_base::{ensure, error, message};
 use open::{Definition, Sides};
 use seam::Seams;
 pub use train::WordCounts;
@@ -141,6 +142,7 @@ fn check_merges(model: &Value) -> Result<()> {
         let merged = second.get(prefix.len()..).map(|second| format!("{first}{second}"));
         ensure!(
             merged.is_some_and(|merged| vocabulary.contains_key(&merged)),
+            "{first:?} 与 {second:?} 合并后的子词不在其词表中；请重新导出分词器",
             "the merge of {first:?} and {second:?} gives a piece that its vocabulary lacks; export the tokenizer again"
         );
     }
@@ -168,14 +170,16 @@ impl Subword {
     /// Reads a definition; `lower_case` reads all text in lower case, whatever the definition does.
     pub fn open_cased(path: &Path, lower_case: bool) -> Result<Subword> {
         let definition = open::open(path, lower_case)?;
-        Subword::build(&definition).with_context(|| format!("cannot use the tokenizer {}", definition.file.display()))
+        Subword::build(&definition)
+            .with_context(|| message!("无法使用分词器 {}", "cannot use the tokenizer {}", definition.file.display()))
     }
 
     /// Whole words by a vocabulary with a word a line; text is cut at white space, and what is not in the vocabulary is its `<unk>`
     /// (`<UNK>`, `[UNK]`). So do ELMo's and other models with words as inputs.
     pub fn words(vocabulary: &Path) -> Result<Subword> {
         let definition = vocabulary::words(vocabulary)?;
-        Subword::build(&definition).with_context(|| format!("cannot use the vocabulary {}", definition.file.display()))
+        Subword::build(&definition)
+            .with_context(|| message!("无法使用词表 {}", "cannot use the vocabulary {}", definition.file.display()))
     }
 
     /// The tokenizer of a definition in the form of `tokenizer.json`.
@@ -192,16 +196,17 @@ impl Subword {
             keyed["post_processor"]["pair"] = keyed["post_processor"]["single"].clone();
         }
         let key = Key::of(keyed.to_string().as_bytes());
-        let tokenizer: Tokenizer = definition
-            .json
-            .to_string()
-            .parse()
-            .map_err(|e| anyhow!("it is not in the form of tokenizer.json that is known here: {e}"))?;
+        let tokenizer: Tokenizer = definition.json.to_string().parse().map_err(|e| {
+            error!(
+                "它不是这里所认识的 tokenizer.json 形式：{e}",
+                "it is not in the form of tokenizer.json that is known here: {e}"
+            )
+        })?;
         let unknown = open::unknown(&definition.json, &tokenizer)?;
         let fast = Fast::new(&definition.json, &tokenizer)?;
         let seams = Seams::new(&definition.json, &tokenizer, fast.is_some())?;
         let size = tokenizer.get_vocab(true).values().max().map_or(0, |id| *id as usize + 1);
-        ensure!(size > 0, "its vocabulary is empty; export the tokenizer again");
+        ensure!(size > 0, "它的词表为空；请重新导出分词器", "its vocabulary is empty; export the tokenizer again");
         let token = |role: SpecialRole| definition.beside.token(role, |name| tokenizer.token_to_id(name));
         let mut subword = Subword {
             unknown,
@@ -225,7 +230,12 @@ impl Subword {
 
     /// The pieces of a text.
     pub fn encode(&self, text: &str) -> Result<Pieces> {
-        ensure!(text.len() < u32::MAX as usize, "a text of {} bytes is too long for a model", text.len());
+        ensure!(
+            text.len() < u32::MAX as usize,
+            "{} 字节的文本对模型来说太长",
+            "a text of {} bytes is too long for a model",
+            text.len()
+        );
         let mut pieces = Pieces::default();
         match &self.fast {
             Some(fast) if !fast.marked(text) => {
@@ -360,7 +370,10 @@ impl Subword {
 
     /// Encodes by the crate, for a part of a text that begins at byte `at`.
     fn encode_slow(&self, part: &str, at: u32, pieces: &mut Pieces) -> Result<()> {
-        let encoding = self.tokenizer.encode(part, false).map_err(|e| anyhow!("cannot cut a text into pieces: {e}"))?;
+        let encoding = self
+            .tokenizer
+            .encode(part, false)
+            .map_err(|e| error!("无法把文本切成子词：{e}", "cannot cut a text into pieces: {e}"))?;
         for (id, (start, end)) in encoding.get_ids().iter().zip(encoding.get_offsets()) {
             let start = part.floor_char_boundary(*start);
             let end = part.ceil_char_boundary(*end);
@@ -372,8 +385,10 @@ impl Subword {
     /// The tokens that the definition puts around a text, found by an example.
     fn find_around(&self) -> Result<Around> {
         for example in ["中", "a", "1", "的"] {
-            let encoding =
-                self.tokenizer.encode(example, true).map_err(|e| anyhow!("cannot cut {example:?} into pieces: {e}"))?;
+            let encoding = self
+                .tokenizer
+                .encode(example, true)
+                .map_err(|e| error!("无法把 {example:?} 切成子词：{e}", "cannot cut {example:?} into pieces: {e}"))?;
             let text: Vec<bool> = encoding.get_special_tokens_mask().iter().map(|special| *special == 0).collect();
             let (Some(first), Some(last)) = (text.iter().position(|t| *t), text.iter().rposition(|t| *t)) else {
                 continue;
@@ -386,16 +401,18 @@ impl Subword {
                 segment: tokens[first].1,
             });
         }
-        Err(anyhow!("it finds no piece in any text; its vocabulary or its normaliser is broken"))
+        Err(error!(
+            "它在任何文本中都找不到子词；它的词表或规范化有误",
+            "it finds no piece in any text; its vocabulary or its normaliser is broken"
+        ))
     }
 
     /// The tokens that the definition puts around two texts, found by an example; none where its template takes one text alone.
     fn find_around_pair(&self) -> Result<Option<AroundPair>> {
         for example in ["中", "a", "1", "的"] {
-            let encoding = self
-                .tokenizer
-                .encode((example, example), true)
-                .map_err(|e| anyhow!("cannot cut {example:?} twice into pieces: {e}"))?;
+            let encoding = self.tokenizer.encode((example, example), true).map_err(|e| {
+                error!("无法把 {example:?} 两次切成子词：{e}", "cannot cut {example:?} twice into pieces: {e}")
+            })?;
             if encoding.n_sequences() < 2 {
                 continue;
             }

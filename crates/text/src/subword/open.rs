@@ -2,12 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use tokenizers::Tokenizer;
 
 use super::beside::SideFiles;
 use super::{sentencepiece, vocabulary};
+
+use inkstone_base::language::Word;
+use inkstone_base::{bail, error, message};
 
 /// A tokenizer as `tokenizer.json` writes it, whatever it was read from.
 pub(super) struct Definition {
@@ -34,24 +37,29 @@ const NAMES: [&str; 6] =
     ["tokenizer.json", "vocab.txt", "spiece.model", "sentencepiece.bpe.model", "tokenizer.model", "spm.model"];
 
 /// The way to a tokenizer that can be read, for errors.
-const WAY_OUT: &str =
-    "In Python, transformers' AutoTokenizer.from_pretrained(MODEL).save_pretrained(FOLDER) writes tokenizer.json";
+const WAY_OUT: Word = Word(
+    "在 Python 中运行 AutoTokenizer.from_pretrained(MODEL).save_pretrained(FOLDER)（transformers）可写出 tokenizer.json",
+    "In Python, transformers' AutoTokenizer.from_pretrained(MODEL).save_pretrained(FOLDER) writes tokenizer.json",
+);
 
 /// Opens a folder or a file; `lower_case` reads all text in lower case, whatever the definition does.
 pub(super) fn open(path: &Path, lower_case: bool) -> Result<Definition> {
     let file = file_at(path)?;
-    let bytes = std::fs::read(&file).with_context(|| format!("cannot read the tokenizer {}", file.display()))?;
+    let bytes = std::fs::read(&file)
+        .with_context(|| message!("无法读取分词器 {}", "cannot read the tokenizer {}", file.display()))?;
     let beside = SideFiles::read(file.parent().unwrap_or(Path::new(".")))?;
     let json = match file.extension().and_then(|e| e.to_str()) {
         Some("json") => json(&bytes),
         Some("txt") => vocabulary::word_pieces(&bytes, &beside),
         Some("model") => sentencepiece::definition(&bytes, &file, &beside),
         _ => bail!(
+            "{} 从名称看不是分词器：可用 tokenizer.json、vocab.txt 和 SentencePiece 的 .model。{WAY_OUT}",
             "{} is not a tokenizer by its name: known names are tokenizer.json, vocab.txt and SentencePiece's .model. {WAY_OUT}",
             file.display()
         ),
     };
-    let mut json = json.with_context(|| format!("cannot read the tokenizer {}", file.display()))?;
+    let mut json =
+        json.with_context(|| message!("无法读取分词器 {}", "cannot read the tokenizer {}", file.display()))?;
     let left = |setting: &str, side: &str| match beside.text(side) {
         Some(side) => side == "left",
         None => json[setting]["direction"] == "Left",
@@ -76,7 +84,8 @@ fn find(folder: &Path) -> Result<PathBuf> {
     if let Some(file) = NAMES.iter().map(|name| folder.join(name)).find(|file| file.is_file()) {
         return Ok(file);
     }
-    let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read the folder {}", folder.display()))?;
+    let entries = std::fs::read_dir(folder)
+        .with_context(|| message!("无法读取文件夹 {}", "cannot read the folder {}", folder.display()))?;
     let mut models: Vec<PathBuf> = entries
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
         .filter(|file| file.is_file() && file.extension().is_some_and(|extension| extension == "model"))
@@ -86,24 +95,35 @@ fn find(folder: &Path) -> Result<PathBuf> {
         return Ok(model);
     }
     let pairs = if folder.join("vocab.json").is_file() {
-        "; vocab.json with merges.txt, which is there, is not read"
+        Word("；其中的 vocab.json 与 merges.txt 不予读取", "; vocab.json with merges.txt, which is there, is not read")
     } else {
-        ""
+        Word("", "")
     };
     bail!(
+        "{} 中没有分词器：没有 tokenizer.json、vocab.txt 或 SentencePiece 的 .model{pairs}。{WAY_OUT}",
         "there is no tokenizer in {}: neither tokenizer.json nor vocab.txt nor SentencePiece's .model{pairs}. {WAY_OUT}",
         folder.display()
     )
 }
 
 fn json(bytes: &[u8]) -> Result<Value> {
-    let json: Value = serde_json::from_slice(bytes)
-        .map_err(|e| anyhow!("it is not JSON: {e}. Copy or export it again; it may have been cut off"))?;
+    let json: Value = serde_json::from_slice(bytes).map_err(|e| {
+        error!(
+            "它不是 JSON：{e}。请重新复制或导出；它可能不完整",
+            "it is not JSON: {e}. Copy or export it again; it may have been cut off"
+        )
+    })?;
     let Some(fields) = json.as_object() else {
-        bail!("it is JSON, but not a tokenizer: an object with a `model` is wanted. {WAY_OUT}")
+        bail!(
+            "它是 JSON，但不是分词器：须为含 `model` 的对象。{WAY_OUT}",
+            "it is JSON, but not a tokenizer: an object with a `model` is wanted. {WAY_OUT}"
+        )
     };
     if !fields.contains_key("model") {
-        bail!("it has no `model`: that is not a tokenizer.json of the crate tokenizers. {WAY_OUT}");
+        bail!(
+            "它没有 `model`：不是 tokenizers 库的 tokenizer.json。{WAY_OUT}",
+            "it has no `model`: that is not a tokenizer.json of the crate tokenizers. {WAY_OUT}"
+        );
     }
     Ok(json)
 }
@@ -130,13 +150,17 @@ pub(super) fn unknown(json: &Value, tokenizer: &Tokenizer) -> Result<Option<u32>
     let model = &json["model"];
     let entries = model["vocab"].as_object().map(|v| v.len()).or_else(|| model["vocab"].as_array().map(Vec::len));
     if entries.unwrap_or(0) == 0 {
-        bail!("its vocabulary is empty. {WAY_OUT}");
+        bail!("它的词表为空。{WAY_OUT}", "its vocabulary is empty. {WAY_OUT}");
     }
     if let Some(pieces) = model["vocab"].as_array() {
         // A byte for every character would do without, but the model still asks for its number.
         let id = model["unk_id"].as_u64().filter(|id| (*id as usize) < pieces.len());
-        let id =
-            id.ok_or_else(|| anyhow!("it has no unknown token: `unk_id` must be the number of one of its pieces"))?;
+        let id = id.ok_or_else(|| {
+            error!(
+                "它没有未知词元：`unk_id` 须为其某个子词的编号",
+                "it has no unknown token: `unk_id` must be the number of one of its pieces"
+            )
+        })?;
         return Ok(Some(id as u32));
     }
     let name = model["unk_token"].as_str();
@@ -146,6 +170,7 @@ pub(super) fn unknown(json: &Value, tokenizer: &Tokenizer) -> Result<Option<u32>
         // Bytes are complete.
         (None, None) if model["merges"].is_array() => Ok(None),
         (None, name) => bail!(
+            "它没有未知词元：{} 不在其词表中。请添加，或用属于该模型的分词器",
             "it has no unknown token: {} is not in its vocabulary. Add it, or take the tokenizer that belongs to the model",
             name.unwrap_or("`unk_token`")
         ),

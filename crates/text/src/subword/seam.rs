@@ -8,12 +8,14 @@
 //!   a unigram model and no merge crosses the place. The head of a best path does not depend on what follows; its tail may, in the
 //!   last bit of a sum, and gets a mark of white space before it. So the end of a text is read with all before it.
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use rustc_hash::FxHashSet;
 use serde_json::Value;
 use tokenizers::{Normalizer, Tokenizer, tokenizer::NormalizedString};
 
 use super::fast::Fast;
+
+use inkstone_base::error;
 
 /// Punctuation that Chinese text is full of, and that no normaliser joins to its neighbours.
 const PUNCTUATION: [char; 13] = ['，', '。', '！', '？', '；', '：', '、', '）', '》', '」', '】', '”', '（'];
@@ -160,7 +162,9 @@ fn sentencepiece(json: &Value, tokenizer: &Tokenizer) -> Result<Seams> {
     for c in PUNCTUATION {
         let mut text = NormalizedString::from(format!("中{c}中"));
         if let Some(normalizer) = tokenizer.get_normalizer() {
-            normalizer.normalize(&mut text).map_err(|e| anyhow!("its normaliser fails on {c:?}: {e}"))?;
+            normalizer
+                .normalize(&mut text)
+                .map_err(|e| error!("它的规范化在 {c:?} 上失败：{e}", "its normaliser fails on {c:?}: {e}"))?;
         }
         let Some(written) =
             text.get().trim_start_matches('▁').strip_prefix('中').and_then(|rest| rest.strip_suffix('中'))

@@ -8,12 +8,14 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use anyhow::{Result, anyhow, bail, ensure};
+use anyhow::Result;
 use base64::Engine;
 use serde_json::{Map, Value, json};
 
 use super::beside::SideFiles;
 use super::vocabulary::{added, second_text, special, text};
+
+use inkstone_base::{bail, ensure, error};
 
 /// A mark for white space in pieces.
 const SPACE: char = '▁';
@@ -63,17 +65,22 @@ pub(super) fn definition(bytes: &[u8], file: &Path, beside: &SideFiles) -> Resul
     let model = read(bytes)?;
     ensure!(
         model.kind == 1 || model.kind == 2,
+        "不支持它的模型种类：只支持 unigram 和 BPE，而这个切成{}",
         "its kind of model is not read: only unigram and BPE are, this one cuts into {}",
         if model.kind == 3 { "words" } else { "characters" }
     );
     ensure!(
         !model.suffix && model.escape,
+        "它把空白标在词后或不标，不予支持；请导出 tokenizer.json",
         "it marks white space after words or not at all, which is not read; export tokenizer.json"
     );
     let family = family(&model, file, beside)?;
     let pieces = family_pieces(&model, family, beside);
     let Some(unknown) = pieces.iter().position(|piece| piece.sort == Sort::Unknown) else {
-        bail!("it has no unknown token: no piece is marked as such. It was cut off, or changed by hand");
+        bail!(
+            "它没有未知词元：没有子词标为未知。它不完整，或被人手改过",
+            "it has no unknown token: no piece is marked as such. It was cut off, or changed by hand"
+        );
     };
     let number = |name: &str| pieces.iter().position(|piece| piece.text == name);
     let tokens: Vec<Value> = pieces
@@ -128,8 +135,8 @@ fn family(model: &PieceModel, file: &Path, beside: &SideFiles) -> Result<Family>
         Some("xlnet") => Some(Family::Xlnet),
         Some(other @ ("mbart" | "mbart50" | "camembert" | "barthez" | "pegasus" | "nllb" | "m2m_100" | "xglm")) => {
             bail!(
-                "models of the kind {other} number the pieces in a way of their own; \
-             export tokenizer.json: AutoTokenizer.from_pretrained(MODEL).save_pretrained(FOLDER) in Python"
+                "{other} 类模型的子词编号方式不同；请导出 tokenizer.json：在 Python 中运行 AutoTokenizer.from_pretrained(MODEL).save_pretrained(FOLDER)",
+                "models of the kind {other} number the pieces in a way of their own; export tokenizer.json: AutoTokenizer.from_pretrained(MODEL).save_pretrained(FOLDER) in Python"
             )
         }
         _ => None,
@@ -228,7 +235,8 @@ fn around(family: Family, number: impl Fn(&str) -> Option<usize>) -> Result<Valu
     let mut tokens = Map::new();
     for (name, _) in before.iter().chain(after) {
         let id = number(name).ok_or_else(|| {
-            anyhow!(
+            error!(
+                "它没有该类模型放在文本两端的子词 {name}；它是另一模型的分词器吗？",
                 "it has no piece {name}, which its kind of model puts around a text; is it another model's tokenizer?"
             )
         })?;
@@ -286,7 +294,12 @@ enum MessageField<'a> {
 
 /// Calls back for every field of a message of protocol buffers.
 fn fields<'a>(mut bytes: &'a [u8], mut found: impl FnMut(u64, MessageField<'a>) -> Result<()>) -> Result<()> {
-    let cut = || anyhow!("it is not a SentencePiece model, or was cut off: copy or download it again");
+    let cut = || {
+        error!(
+            "它不是 SentencePiece 模型，或不完整：请重新复制或下载",
+            "it is not a SentencePiece model, or was cut off: copy or download it again"
+        )
+    };
     while !bytes.is_empty() {
         let tag = varint(&mut bytes).ok_or_else(cut)?;
         let field = match tag & 7 {
@@ -364,7 +377,11 @@ fn read(bytes: &[u8]) -> Result<PieceModel> {
         }
         Ok(())
     })?;
-    ensure!(!model.pieces.is_empty(), "its vocabulary is empty: it is not a SentencePiece model, or was cut off");
+    ensure!(
+        !model.pieces.is_empty(),
+        "它的词表为空：不是 SentencePiece 模型，或不完整",
+        "its vocabulary is empty: it is not a SentencePiece model, or was cut off"
+    );
     Ok(model)
 }
 
@@ -374,7 +391,12 @@ fn read_piece(bytes: &[u8]) -> Result<VocabularyPiece> {
         match (number, field) {
             (1, MessageField::Bytes(text)) => {
                 piece.text = std::str::from_utf8(text)
-                    .map_err(|_| anyhow!("it is not a SentencePiece model: a piece is not UTF-8"))?
+                    .map_err(|_| {
+                        error!(
+                            "它不是 SentencePiece 模型：有子词不是 UTF-8",
+                            "it is not a SentencePiece model: a piece is not UTF-8"
+                        )
+                    })?
                     .to_owned();
             }
             (2, MessageField::Float(score)) => piece.score = f64::from(score),

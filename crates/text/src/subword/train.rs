@@ -4,12 +4,14 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
-use anyhow::{Result, anyhow, ensure};
+use anyhow::Result;
 use rustc_hash::FxHashMap;
 use serde_json::{Map, Value, json};
 use tokenizers::normalizers::BertNormalizer;
 use tokenizers::pre_tokenizers::bert::BertPreTokenizer;
 use tokenizers::{NormalizedString, Normalizer, OffsetReferential, OffsetType, PreTokenizedString, PreTokenizer};
+
+use inkstone_base::{ensure, error};
 
 /// The special tokens of BERT, the first tokens of a vocabulary.
 const SPECIALS: [&str; 5] = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"];
@@ -28,9 +30,13 @@ impl WordCounts {
     /// Counts the words of a text.
     pub fn add(&mut self, text: &str) -> Result<()> {
         let mut normalised = NormalizedString::from(text);
-        normaliser().normalize(&mut normalised).map_err(|error| anyhow!("a text cannot be normalised: {error}"))?;
+        normaliser()
+            .normalize(&mut normalised)
+            .map_err(|error| error!("文本无法规范化：{error}", "a text cannot be normalised: {error}"))?;
         let mut cut = PreTokenizedString::from(normalised);
-        BertPreTokenizer.pre_tokenize(&mut cut).map_err(|error| anyhow!("a text cannot be cut: {error}"))?;
+        BertPreTokenizer
+            .pre_tokenize(&mut cut)
+            .map_err(|error| error!("文本无法切分：{error}", "a text cannot be cut: {error}"))?;
         for (word, ..) in cut.get_splits(OffsetReferential::Normalized, OffsetType::Byte) {
             match self.counts.get_mut(word) {
                 Some(count) => *count += 1,
@@ -50,6 +56,7 @@ impl WordCounts {
         let vocabulary = vocabulary(&self.counts, size, min_count);
         ensure!(
             vocabulary.len() > SPECIALS.len(),
+            "没有字出现 {min_count} 次：请降低 --min-count，或提供更多文本",
             "no character occurs {min_count} times: lower --min-count, or give more text"
         );
         let ids: Map<String, Value> =

@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use serde_json::{Map, Value, json};
 
 use super::beside::{SideFiles, SpecialRole};
 use super::open::{Definition, Sides};
+
+use inkstone_base::{bail, ensure, message};
 
 /// The definition of BERT's word pieces by its `vocab.txt`: control characters dropped, Chinese characters apart, lower case and no
 /// accents unless the files beside say otherwise, `[CLS]` before and `[SEP]` after the text where the vocabulary has both.
@@ -14,7 +16,10 @@ pub(super) fn word_pieces(bytes: &[u8], beside: &SideFiles) -> Result<Value> {
     let vocabulary = lines(bytes)?;
     let has = |name: &str| vocabulary.contains_key(name);
     let Some(unknown) = beside.token_name(SpecialRole::Unknown, has) else {
-        bail!("it has no unknown token: [UNK] is on no line. It is no vocabulary of BERT, or was cut off");
+        bail!(
+            "它没有未知词元：没有一行是 [UNK]。它不是 BERT 的词表，或不完整",
+            "it has no unknown token: [UNK] is on no line. It is no vocabulary of BERT, or was cut off"
+        );
     };
     let lower = beside.flag("do_lower_case").unwrap_or(true);
     let around = match (beside.token_name(SpecialRole::Classify, has), beside.token_name(SpecialRole::Separate, has)) {
@@ -72,12 +77,16 @@ fn around(vocabulary: &Map<String, Value>, first: &str, last: &str) -> Value {
 
 /// The definition of whole words between white space, between `<S>` and `</S>` where the vocabulary has both.
 pub(super) fn words(path: &Path) -> Result<Definition> {
-    let say = || format!("cannot read the vocabulary {}", path.display());
+    let say = || message!("无法读取词表 {}", "cannot read the vocabulary {}", path.display());
     let vocabulary = lines(&std::fs::read(path).with_context(say)?).with_context(say)?;
     let Some(unknown) =
         ["<unk>", "<UNK>", "[UNK]", "unk", "UNK"].into_iter().find(|name| vocabulary.contains_key(*name))
     else {
-        bail!("the vocabulary {} has no unknown token: add a line <unk> where its model has one", path.display());
+        bail!(
+            "词表 {} 没有未知词元：请在其模型所放的位置加一行 <unk>",
+            "the vocabulary {} has no unknown token: add a line <unk> where its model has one",
+            path.display()
+        );
     };
     let sentence = ["<S>", "</S>"].iter().all(|name| vocabulary.contains_key(*name));
     let around = if sentence { around(&vocabulary, "<S>", "</S>") } else { Value::Null };
@@ -131,7 +140,8 @@ pub(super) fn added(name: &str, id: Value, special: bool) -> Value {
 
 /// Numbers by token, in the order of the lines; the last of equal lines counts, as in BERT's own reader.
 fn lines(bytes: &[u8]) -> Result<Map<String, Value>> {
-    let text = std::str::from_utf8(bytes).context("it is not UTF-8; vocabularies are")?;
+    let text = std::str::from_utf8(bytes)
+        .context(message!("它不是 UTF-8；词表须为 UTF-8", "it is not UTF-8; vocabularies are"))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut vocabulary = Map::new();
     for (id, line) in text.lines().enumerate() {
@@ -140,7 +150,11 @@ fn lines(bytes: &[u8]) -> Result<Map<String, Value>> {
             vocabulary.insert(token.to_owned(), id.into());
         }
     }
-    ensure!(!vocabulary.is_empty(), "its vocabulary is empty: a token a line is wanted");
+    ensure!(
+        !vocabulary.is_empty(),
+        "它的词表为空：每行须有一个词元",
+        "its vocabulary is empty: a token a line is wanted"
+    );
     Ok(vocabulary)
 }
 

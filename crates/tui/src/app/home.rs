@@ -98,7 +98,7 @@ impl App {
         }
         let fault = self.jobs.log.scribe().and_then(Scribe::fault);
         let Some(fault) = fault.filter(|fault| self.fault.as_ref() != Some(fault)) else { return false };
-        self.notice = Some(format!("{}: {fault}", self.say(words::SESSION_NOT_KEPT)));
+        self.notice = Some(format!("{}: {}", self.say(words::SESSION_NOT_KEPT), fault.to(self.language)));
         self.fault = Some(fault);
         true
     }

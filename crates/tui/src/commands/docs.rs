@@ -3,6 +3,7 @@
 use super::COMMANDS;
 use super::KeyPress;
 use crate::page::Page;
+
 use inkstone_base::language::{Language, Word};
 
 const TITLE: Word = Word("# 按键", "# Keys");

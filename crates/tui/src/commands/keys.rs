@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::{COMMANDS, Command};
 use crate::page::Page;
+
+use inkstone_base::language::{LINES, Message};
+use inkstone_base::{bail, message};
 
 /// A key with what is held down beside it. Shift is part of a letter and of [`KeyCode::BackTab`], and nowhere else looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -59,6 +62,7 @@ impl KeyPress {
                 _ => {
                     let names: Vec<&str> = NAMED.iter().map(|named| named.0).collect();
                     bail!(
+                        "{text:?} 不是按键；可用单个字符、f1 到 f12 或 {}，前面可加 ctrl- 或 alt-",
                         "{text:?} is no key; one character, f1 to f12, or {}, with ctrl- or alt- before it",
                         names.join(", ")
                     )
@@ -120,7 +124,11 @@ impl Keymap {
                 .iter()
                 .map(|command| command.id)
                 .max_by(|a, b| strsim::jaro_winkler(a, name).total_cmp(&strsim::jaro_winkler(b, name)));
-            faults.push(format!("ui.keys.{name}: no such command; did you mean {}?", near.unwrap_or_default()));
+            faults.push(message!(
+                "ui.keys.{name}：没有这个命令；是不是 {}？",
+                "ui.keys.{name}: no such command; did you mean {}?",
+                near.unwrap_or_default()
+            ));
         }
         let mut keymap = Vec::with_capacity(COMMANDS.len());
         for command in COMMANDS {
@@ -131,7 +139,7 @@ impl Keymap {
             for text in written {
                 match KeyPress::parse(text) {
                     Ok(key) => keys.push(key),
-                    Err(error) => faults.push(format!("ui.keys.{}: {error}", command.id)),
+                    Err(error) => faults.push(message!("ui.keys.{}：{error}", "ui.keys.{}: {error}", command.id)),
                 }
             }
             keymap.push(keys);
@@ -142,7 +150,11 @@ impl Keymap {
                 for key in keys {
                     match seen.iter().find(|(other, _)| other == key) {
                         Some((_, other)) => {
-                            faults.push(format!("ui.keys: {key} is bound to both {other} and {}", command.id));
+                            faults.push(message!(
+                                "ui.keys：{key} 同时绑定到 {other} 和 {}",
+                                "ui.keys: {key} is bound to both {other} and {}",
+                                command.id
+                            ));
                         }
                         None => seen.push((*key, command.id)),
                     }
@@ -151,7 +163,7 @@ impl Keymap {
         }
         faults.dedup();
         if !faults.is_empty() {
-            bail!("{}", faults.join("\n"));
+            bail!(Message::joined(faults, LINES));
         }
         Ok(Keymap(keymap))
     }

@@ -87,7 +87,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("drop-strategy", A::DropStrategy, ["x"], "删策略" "drop", "删去自己加的策略" "drop a strategy of your own", TEXT, true),
 
     // Models
-    command!("ask-model", A::AskModel, ["enter"], "执行" "go", "提问；以标出的词再问；表单中开始训练；训练后看模型" "ask; ask for the marked word; in the form start; then see the model", MODELS, true),
+    command!("ask-model", A::AskModel, ["enter"], "提问" "ask", "提问；以标出的词再问；表单中开始训练；训练后看模型" "ask; ask for the marked word; in the form start; then see the model", MODELS, true),
     command!("type", A::Type, ["/"], "输入" "type", "输入要问的词或句子；表单中改一项" "type what to ask; in the form change a line", MODELS, true),
     command!("train", A::Train, ["t"], "训练" "train", "在本项目的语料或别的文件上训练；训练中看损失曲线" "train on this project's documents or a file; see the loss", MODELS, true),
     command!("nearest", A::Nearest, ["n"], "近邻" "nearest", "与一个词余弦最大的词" "the words nearest to a word, by cosine", MODELS, true),
@@ -101,19 +101,19 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("previous-choice", A::PreviousChoice, ["left", "h"], "换回" "change back", "表单：上一个选项" "in the form: the choice before", MODELS, false),
 
     // ONNX
-    command!("enter-model", A::EnterModel, ["enter"], "细看" "look", "进入下面的视图，j/k 滚动" "move into the view, j/k scroll it", ONNX, true),
-    command!("model-view", A::OtherPane, ["v"], "视图" "view", "张量、性能测试、填空轮换" "tensors, meters, fill-mask in turn", ONNX, true),
+    command!("enter-model", A::EnterModel, ["enter"], "打开" "open", "进入下面的视图，j/k 滚动" "move into the view, j/k scroll it", ONNX, true),
+    command!("model-view", A::OtherPane, ["v"], "切换视图" "view", "张量、测速、填空轮换" "tensors, speed, fill-mask in turn", ONNX, true),
     command!("ask-contextual", A::Ask, ["/"], "填空" "ask", "输入一句：填 [MASK]、分类，或两句用 | 隔开求余弦" "a sentence: fill [MASK], classify, a | b compares", ONNX, true),
-    command!("measure", A::Measure, ["m"], "性能测试" "measure", "按批大小量篇/秒、词元/秒与内存，Esc 停止" "speed and memory by batch size, Esc stops it", ONNX, true),
-    command!("measure-with", A::MeasureWith, ["t"], "文本" "texts", "性能测试用的文本：语料或固定长度" "measure with the corpus or with texts of a length", ONNX, true),
+    command!("measure", A::Measure, ["m"], "测速" "measure", "按批大小量篇/秒、词元/秒与内存，Esc 停止" "speed and memory by batch size, Esc stops it", ONNX, true),
+    command!("measure-with", A::MeasureWith, ["t"], "文本" "texts", "测速用的文本：语料或固定长度" "measure with the corpus or with texts of a length", ONNX, true),
 
     // Pages without anything
     command!("add-tone", A::AddTone, ["a"], "添加语气因子" "add tone", "在空的页上：添加情感词典特征与因子 tone，并运行" "on a page without anything: add a feature of tone with its factor, and run", BARE, true),
     command!("add-ridge", A::AddRidge, ["A"], "添加学习因子" "add ridge", "在空的页上：添加 TF-IDF 与岭回归及其因子，并运行" "on a page without anything: add TF-IDF and ridge regression with its factor, and run", BARE, true),
     command!("add-experiment", A::AddExperiment, ["a"], "添加实验" "add experiment", "没有实验时：添加截断策略的对照实验，并运行" "where there is no experiment: add a comparison of truncations, and run", EXPERIMENTS, true),
     // Features
-    command!("look-into-set", A::FeatureOpen, ["enter"], "读集" "look", "读选中的特征集；近邻中打开那篇文档" "look into the set; among neighbours open the document", FEATURES, true),
-    command!("feature-view", A::FeatureView, ["v"], "视图" "view", "体检、近邻、文件轮换" "health, neighbours, files in turn", FEATURES, true),
+    command!("look-into-set", A::FeatureOpen, ["enter"], "查看" "open", "读选中的特征集；近邻中打开那篇文档" "look into the set; among neighbours open the document", FEATURES, true),
+    command!("feature-view", A::FeatureView, ["v"], "切换视图" "view", "体检、近邻、文件轮换" "health, neighbours, files in turn", FEATURES, true),
     command!("find-document", A::FeatureFind, ["/"], "找文档" "find", "按标题、编号或代码找一篇文档，看它的近邻" "find a document by title, id or code for its neighbours", FEATURES, true),
     command!("distance", A::FeatureMeasure, ["e"], "度量" "measure", "近邻：余弦或欧氏距离" "neighbours by cosine or by Euclidean distance", FEATURES, true),
     command!("past-only", A::FeaturePast, ["p"], "只看过去" "past only", "近邻：只看更早发布的文档，或不论先后" "neighbours: earlier documents alone, or all", FEATURES, true),
@@ -122,7 +122,7 @@ pub(crate) static COMMANDS: &[Command] = &[
 
     // Experiments
     command!("open-document", A::OpenDocument, ["enter"], "文档" "document", "看一篇文档：每个策略保留与丢弃的部分" "a document, as each strategy cuts it", EXPERIMENTS, true),
-    command!("view-cells", A::View, ["v"], "换视图" "view", "列表、网格、前沿、效应轮换；宽屏上并列，换焦点" "list, grid, frontier, effects; side by side where there is room", EXPERIMENTS, true),
+    command!("view-cells", A::View, ["v"], "切换视图" "view", "列表、网格、前沿、效应轮换；宽屏上并列，换焦点" "list, grid, frontier, effects; side by side where there is room", EXPERIMENTS, true),
     command!("previous-strategy", A::PreviousStrategy, ["left", "h"], "前一单元" "before", "文档：前一个单元；网格：前一列" "in a document the cell before, in the grid the column", EXPERIMENTS, false),
     command!("next-strategy", A::NextStrategy, ["right", "l"], "后一单元" "cell", "文档：后一个单元；网格：后一列" "in a document the next cell, in the grid the next column", EXPERIMENTS, true),
     command!("next-experiment", A::Next, ["]", "n"], "下一个" "next", "下一个实验；文档中为下一篇" "the next experiment; in a document the next one", EXPERIMENTS, true),
@@ -130,9 +130,9 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("run-experiments", A::RunExperiments, ["r"], "运行实验" "run", "运行全部实验；已读过的窗口不会重读" "run the experiments; what was read is not read twice", EXPERIMENTS, true),
 
     // Factor
-    command!("drill", A::Drill, ["enter"], "下钻" "behind", "看一层的日期或光标日的股票，再到文档、句子、词" "dates of a layer or names of a date, then documents, words", FACTOR, true),
-    command!("order-names", A::Sort, ["s"], "排序" "order", "日期：按日期或收益；股票：按值、收益、文档数" "dates: by date, return; names: by value, return, documents", FACTOR, true),
-    command!("one-layer", A::Quantile, ["f"], "分层" "layer", "在日期光标与分层柱之间换焦点；当日股票：只看一层" "from the dates to the layers' bars and back; names of one layer", FACTOR, true),
+    command!("drill", A::Drill, ["enter"], "下钻" "drill", "看一层的日期或光标日的个股，再到文档、句子、词" "dates of a layer or names of a date, then documents, words", FACTOR, true),
+    command!("order-names", A::Sort, ["s"], "排序" "order", "日期：按日期或收益；个股：按值、收益、文档数" "dates: by date, return; names: by value, return, documents", FACTOR, true),
+    command!("one-layer", A::Quantile, ["f"], "分层" "layer", "在日期光标与分层柱之间换焦点；当日个股：只看一层" "from the dates to the layers' bars and back; names of one layer", FACTOR, true),
     command!("left", A::Left, ["left"], "前一个" "before", "前一个日期或分层；句子中为前一列" "the date or layer before; among sentences the column before", FACTOR, false),
     command!("right", A::Right, ["right"], "后一个" "after", "后一个日期或分层；句子中为后一列" "the date or layer after; among sentences the next column", FACTOR, false),
     command!("next-factor", A::NextFactor, ["]", "n"], "下一因子" "next factor", "看下一个因子" "look at the next factor", FACTOR, true),
@@ -146,16 +146,16 @@ pub(crate) static COMMANDS: &[Command] = &[
 
     // Ledger
     command!("ledger-open", A::LedgerOpen, ["enter"], "详情" "details", "进入下方窗格，j/k 滚动" "move into the pane below, j/k scroll it", LEDGER, true),
-    command!("ledger-view", A::LedgerView, ["v"], "视图" "view", "详情、总评、直方图轮换" "particulars, what all is worth, histogram in turn", LEDGER, true),
+    command!("ledger-view", A::LedgerView, ["v"], "切换视图" "view", "详情、总评、直方图轮换" "details, summary, histogram in turn", LEDGER, true),
     command!("ledger-sort", A::LedgerSort, ["s"], "排序" "sort", "按时间、夏普、DSR、RankIC、t、名称轮换" "by time, Sharpe, DSR, RankIC, t, name in turn", LEDGER, true),
     command!("ledger-filter", A::LedgerFilter, ["/"], "筛选" "filter", "按名称、参数、理由筛选，边输入边筛" "filter by name, parameters or reason while you type", LEDGER, true),
     command!("ledger-delete", A::LedgerDelete, ["d"], "删除" "delete", "删除选中的一条（须写理由；它仍计入次数）" "delete the entry, with a reason; it still counts", LEDGER, true),
     command!("ledger-reread", A::LedgerReread, ["u"], "重读" "reread", "再读一次台账" "read the ledger again", LEDGER, true),
 
     // Jobs
-    command!("job-panes", A::Panes, ["v"], "换栏" "panes", "阶段、日志、拒收的行轮换" "stages, log, rows set aside", JOBS, true),
+    command!("job-panes", A::Panes, ["v"], "切换视图" "view", "阶段、日志、拒收的行轮换" "stages, log, rejected rows", JOBS, true),
     command!("find-in-log", A::FindInLog, ["/"], "搜日志" "find", "在日志里查找，边输入边查" "search the log while you type", JOBS, true),
-    command!("rejects", A::Rejects, ["x"], "拒收" "rejects", "导入时拒收的行：文件、行号、原因、原文" "rows that ingest set aside, and why", JOBS, true),
+    command!("rejects", A::Rejects, ["x"], "拒收" "rejects", "导入时拒收的行：文件、行号、原因、原文" "rows that ingest rejected, and why", JOBS, true),
     command!("watch-workers", A::Watch, ["w"], "工作进程" "workers", "显示计划中的特征由各工作进程算到哪里" "how far the workers are with the features that were planned", JOBS, false),
     command!("next-job", A::NextJob, ["]", "n"], "下一任务" "next job", "看下一个任务的阶段" "look at the next job of the list", JOBS, true),
     command!("previous-job", A::PreviousJob, ["[", "p"], "上一任务" "previous job", "看上一个任务的阶段" "look at the job before", JOBS, false),
@@ -184,7 +184,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("show-jobs", A::Show(Page::Jobs), ["9"], "任务" "jobs", "任务页：进度、日志、拒收" "jobs: progress, log, rejects", ALL, false),
     command!("next-page", A::NextPage, ["tab"], "换页" "pages", "下一页" "the next page", ALL, true),
     command!("previous-page", A::PreviousPage, ["shift-tab"], "前一页" "page before", "前一页" "the page before", ALL, false),
-    command!("copy-command", A::Copy, ["y"], "复制命令" "copy", "复制无界面等价命令（终端须支持 OSC 52）" "copy the command without a screen (OSC 52)", ALL, false),
+    command!("copy-command", A::Copy, ["y"], "复制命令" "copy", "复制等价命令（终端须支持 OSC 52）" "copy the CLI command (OSC 52)", ALL, false),
     command!("copy-table", A::CopyTable, ["Y"], "复制表格" "copy table", "把本页的表以 CSV 复制" "copy what the page lists as CSV", ALL, false),
     command!("copy-markdown", A::CopyMarkdown, ["M"], "复制为 Markdown" "copy as Markdown", "把本页的表以 Markdown 复制" "copy what the page lists as Markdown", ALL, false),
     command!("save", A::Save, ["S"], "存图" "save", "把图表存为 SVG 与 PNG；没有图表时存整个画面" "save the charts as SVG and PNG, or else the screen", ALL, false),

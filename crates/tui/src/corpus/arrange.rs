@@ -18,7 +18,7 @@ impl CorpusPage {
             return;
         }
         let found = errand.get_mut().map(std::mem::take);
-        let fault = errand.fault().unwrap_or_default().to_owned();
+        let fault = errand.error().cloned().unwrap_or_default();
         self.listing_files = None;
         let Some(index) = found else {
             self.index = Some(Err(fault));

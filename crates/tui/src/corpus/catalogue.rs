@@ -9,6 +9,8 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use inkstone_base::data::Kind;
+use inkstone_base::language::Message;
+use inkstone_base::message;
 
 /// The columns of one part.
 #[derive(Debug, Default)]
@@ -160,7 +162,7 @@ pub(crate) enum PartSlot {
     Unread,
     Read(Arc<CataloguePart>),
     /// The reason why it cannot be read.
-    Damaged(Arc<str>),
+    Damaged(Arc<Message>),
 }
 
 /// All parts.
@@ -211,7 +213,7 @@ impl Catalogue {
         self.slots.get(part).unwrap_or(&PartSlot::Unread)
     }
 
-    pub(crate) fn faults(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn faults(&self) -> impl Iterator<Item = &Message> {
         self.slots.iter().filter_map(|slot| match slot {
             PartSlot::Damaged(fault) => Some(&**fault),
             _ => None,
@@ -222,9 +224,14 @@ impl Catalogue {
     pub(crate) fn take(&mut self, part: usize, slot: PartSlot) {
         let rows = (self.starts[part + 1] - self.starts[part]) as usize;
         let slot = match slot {
-            PartSlot::Read(read) if read.len() != rows => {
-                PartSlot::Damaged(format!("part {part}: {} rows where its footer says {rows}", read.len()).into())
-            }
+            PartSlot::Read(read) if read.len() != rows => PartSlot::Damaged(
+                message!(
+                    "第 {part} 份：有 {} 行，而文件尾说有 {rows} 行",
+                    "part {part}: {} rows where its footer says {rows}",
+                    read.len()
+                )
+                .into(),
+            ),
             slot => slot,
         };
         if matches!(self.slots[part], PartSlot::Unread) {

@@ -13,6 +13,8 @@ use crate::reading::guarded;
 use crate::{Mark, Marker, Meaning, TokenUnit, Tokeniser};
 use inkstone_base::data::Document;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Message;
+use inkstone_base::message;
 use inkstone_tables::corpus;
 use inkstone_tables::frames;
 
@@ -43,7 +45,7 @@ pub(crate) struct DocumentText {
     pub tokens: Vec<Range<usize>>,
     /// Marked passages of the body, by where they begin.
     pub marks: Vec<Mark>,
-    pub fault: Option<String>,
+    pub fault: Option<Message>,
 }
 
 /// A document as the reader shows it.
@@ -78,9 +80,12 @@ impl Shelf {
     pub(crate) fn document(&self, index: &Arc<CorpusIndex>, (part, row): (usize, usize)) -> Result<Document> {
         let frame = self.part(index, part)?.slice(i64::try_from(row)?, 1);
         let path = index.path(part)?;
-        let documents =
-            corpus::documents_from_frame(&frame).with_context(|| format!("cannot use {}", path.display()))?;
-        documents.into_iter().next().context("the corpus has become shorter since it was listed")
+        let documents = corpus::documents_from_frame(&frame)
+            .with_context(|| message!("无法使用 {}", "cannot use {}", path.display()))?;
+        documents
+            .into_iter()
+            .next()
+            .context(message!("列出之后语料变短了", "the corpus has become shorter since it was listed"))
     }
 }
 
@@ -119,8 +124,12 @@ impl Library {
         let frame = self.shelf.part(&self.index, part)?;
         let frame = frame.slice(i64::try_from(row)?, 1);
         let path = self.index.path(part)?;
-        let documents = corpus::documents_from_frame(&frame).with_context(|| format!("in {}", path.display()))?;
-        let document = documents.into_iter().next().context("the corpus has become shorter since it was listed")?;
+        let documents =
+            corpus::documents_from_frame(&frame).with_context(|| message!("在 {} 中", "in {}", path.display()))?;
+        let document = documents
+            .into_iter()
+            .next()
+            .context(message!("列出之后语料变短了", "the corpus has become shorter since it was listed"))?;
         let tokens = wanted.cut.map(|cut| (self.tokeniser)(&document.body, cut)).transpose()?.unwrap_or_default();
         // Marks that cannot be had are no reason to show no text.
         let marks = match &self.marker {

@@ -9,6 +9,8 @@ use super::order::{By, Ranks, SortOrder};
 use crate::desk::Desk;
 use crate::errand::Errand;
 
+use inkstone_base::language::Message;
+
 /// The state a list was made from: the user's wish, and how much of the corpus was read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ListState {
@@ -50,7 +52,7 @@ pub(super) struct DocumentList {
     made_from: ListState,
     errand: Option<(ListState, Errand<Listing>)>,
     /// The reason why there is no list.
-    pub fault: Option<String>,
+    pub fault: Option<Message>,
     /// Ranks of the columns, and how much of the corpus they are of.
     ranks: (u64, usize, Arc<Ranks>),
     /// Computes ranks of the whole corpus while nobody waits for them.
@@ -74,7 +76,7 @@ impl DocumentList {
         if let Some((made_of, mut errand)) = self.errand.take() {
             if errand.look() {
                 changed = true;
-                self.fault = errand.fault().map(str::to_owned);
+                self.fault = errand.error().cloned();
                 self.now = errand.get_mut().map(std::mem::take).or_else(|| Some(Listing::default()));
                 self.made_from = made_of;
             } else {

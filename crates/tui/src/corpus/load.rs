@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::SystemTime;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 use polars_core::prelude::DataFrame;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
@@ -20,6 +20,8 @@ use crate::event::Event;
 use crate::reading::chain;
 use inkstone_base::data::Kind;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::{Message, Word};
+use inkstone_base::{ensure, message};
 use inkstone_tables::corpus;
 use inkstone_tables::frames;
 use inkstone_tables::project::Project;
@@ -37,7 +39,7 @@ pub(crate) struct File {
     written: Option<SystemTime>,
     bytes: u64,
     /// Documents by its footer, or why that cannot be read.
-    rows: Result<usize, String>,
+    rows: Result<usize, Message>,
 }
 
 /// The files of the corpus.
@@ -74,7 +76,7 @@ impl CorpusIndex {
         for (i, file) in self.files.iter().enumerate() {
             let kept = old.filter(|(index, _)| index.files.get(i) == Some(file)).map(|(_, old)| old.slot(i));
             match (&file.rows, kept) {
-                (Err(fault), _) => catalogue.take(i, PartSlot::Damaged(fault.as_str().into())),
+                (Err(fault), _) => catalogue.take(i, PartSlot::Damaged(fault.clone().into())),
                 (Ok(_), Some(PartSlot::Read(part))) => catalogue.take(i, PartSlot::Read(part.clone())),
                 (Ok(_), _) => {}
             }
@@ -83,7 +85,10 @@ impl CorpusIndex {
     }
 
     pub(crate) fn path(&self, part: usize) -> Result<&Path> {
-        let file = self.files.get(part).context("the corpus has become shorter since it was listed")?;
+        let file = self
+            .files
+            .get(part)
+            .context(message!("列出之后语料变短了", "the corpus has become shorter since it was listed"))?;
         Ok(&file.path)
     }
 }
@@ -148,10 +153,13 @@ impl Loading {
             catalogue.take(part, slot);
         }
         if ended && !catalogue.is_complete() {
-            let fault = self.errand.fault().unwrap_or("the thread that reads the table has ended");
+            let fault =
+                self.errand.error().cloned().unwrap_or_else(|| {
+                    Word("读取表格的线程已结束", "the thread that reads the table has ended").into()
+                });
             for part in 0..catalogue.parts() {
                 if matches!(catalogue.slot(part), PartSlot::Unread) {
-                    catalogue.take(part, PartSlot::Damaged(fault.into()));
+                    catalogue.take(part, PartSlot::Damaged(fault.clone().into()));
                 }
             }
         }
@@ -160,9 +168,11 @@ impl Loading {
 }
 
 /// A fault that names the file by its last two names alone: a line of the table has no room for more.
-fn without_folder(fault: String, path: &Path) -> String {
+fn without_folder(fault: Message, path: &Path) -> Message {
     let folder = path.parent().and_then(Path::parent).map(|folder| format!("{}/", folder.display()));
-    folder.filter(|folder| folder.len() > 1).map_or(fault.clone(), |folder| fault.replace(&folder, ""))
+    let Some(folder) = folder.filter(|folder| folder.len() > 1) else { return fault };
+    let [zh, en] = [fault.zh, fault.en].map(|text| text.replace(&folder, ""));
+    Message { zh, en }
 }
 
 fn part_of(index: &CorpusIndex, part: usize) -> Result<CataloguePart> {
@@ -170,7 +180,7 @@ fn part_of(index: &CorpusIndex, part: usize) -> Result<CataloguePart> {
     let mut columns = vec!["doc_id", "published_at", "codes", "kind", "title"];
     columns.extend(index.cleaned.then_some(FIRST));
     columns_of(&frames::read_parquet(path, Some(&columns))?, index.cleaned)
-        .with_context(|| format!("in {}", path.display()))
+        .with_context(|| message!("在 {} 中", "in {}", path.display()))
 }
 
 fn columns_of(frame: &DataFrame, cleaned: bool) -> Result<CataloguePart> {
@@ -189,7 +199,11 @@ fn columns_of(frame: &DataFrame, cleaned: bool) -> Result<CataloguePart> {
             title: titles.get(i).unwrap_or_default(),
             repeats: first.is_some(),
         };
-        ensure!(gathering.push(row, hash(id), first.map(hash)), "the titles of one part are longer than 4 GiB");
+        ensure!(
+            gathering.push(row, hash(id), first.map(hash)),
+            "一份的标题超过 4 GiB",
+            "the titles of one part are longer than 4 GiB"
+        );
     }
     Ok(gathering.end())
 }

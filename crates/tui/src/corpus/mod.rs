@@ -54,11 +54,13 @@ use super::look;
 use super::page::Table;
 use super::page_state::{PageState, WHEEL_LINES};
 
+use inkstone_base::language::Message;
+
 #[derive(Default)]
 pub struct CorpusPage {
     /// Number of the list of files: what speaks of an earlier one speaks of another corpus.
     list: u64,
-    index: Option<Result<Arc<CorpusIndex>, String>>,
+    index: Option<Result<Arc<CorpusIndex>, Message>>,
     listing_files: Option<Errand<CorpusIndex>>,
     catalogue: Catalogue,
     loading: Option<Loading>,

@@ -7,10 +7,12 @@ use super::layout::{self, BodyLine};
 use crate::desk::Desk;
 use crate::errand::Errand;
 
+use inkstone_base::language::Message;
+
 #[derive(Default)]
 pub(super) struct DocumentReader {
     /// The document, or what it could not be read for.
-    shown: Option<Result<ShownDocument, (Wanted, String)>>,
+    shown: Option<Result<ShownDocument, (Wanted, Message)>>,
     asked: Option<Errand<ShownDocument>>,
     asked_for: Option<Wanted>,
     /// True once a text was asked for with its marks.
@@ -28,7 +30,7 @@ impl DocumentReader {
     }
 
     pub(super) fn fault(&self) -> Option<&str> {
-        self.shown.as_ref()?.as_ref().err().map(|(_, fault)| fault.as_str())
+        self.shown.as_ref()?.as_ref().err().map(|(_, fault)| &**fault)
     }
 
     pub(super) fn waiting(&self) -> bool {
@@ -82,7 +84,7 @@ impl DocumentReader {
             && errand.look()
         {
             let found = errand.get().cloned();
-            let fault = errand.fault().unwrap_or_default().to_owned();
+            let fault = errand.error().cloned().unwrap_or_default();
             self.asked = None;
             match (found, self.asked_for.take()) {
                 (Some(shown), _) => self.take(shown, height),

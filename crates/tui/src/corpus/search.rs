@@ -20,6 +20,9 @@ use crate::reading::chain;
 use inkstone_tables::corpus;
 use inkstone_tables::frames;
 
+use inkstone_base::language::Message;
+use inkstone_base::message;
+
 /// The prefix of a regular expression.
 const EXPRESSION: &str = "re:";
 
@@ -83,7 +86,7 @@ fn place_of(error: &regex::Error) -> (usize, String) {
 /// The hits in one part.
 struct PartHits {
     hits: Vec<u32>,
-    fault: Option<String>,
+    fault: Option<Message>,
 }
 
 /// A search under way, or ended.
@@ -95,7 +98,7 @@ pub(super) struct CorpusSearch {
     pub done: usize,
     pub parts: usize,
     /// The first fault: a part that could not be read.
-    pub fault: Option<String>,
+    pub fault: Option<Message>,
     pieces: Receiver<PartHits>,
     errand: Errand<()>,
 }
@@ -146,7 +149,7 @@ impl CorpusSearch {
             new.iter().for_each(|piece| hits.extend(&piece.hits));
         }
         let fault = new.into_iter().find_map(|piece| piece.fault);
-        self.fault = self.fault.take().or(fault).or_else(|| self.errand.fault().map(str::to_owned));
+        self.fault = self.fault.take().or(fault).or_else(|| self.errand.error().cloned());
     }
 
     pub(crate) fn is_under_way(&self) -> bool {
@@ -171,7 +174,8 @@ fn look_through(
     }
     let path = index.path(part)?;
     let frame = frames::read_parquet(path, Some(&["codes", "title", "body"]))?;
-    let text = |name: &str| corpus::column(&frame, name)?.str().with_context(|| format!("in {}", path.display()));
+    let text =
+        |name: &str| corpus::column(&frame, name)?.str().with_context(|| message!("在 {} 中", "in {}", path.display()));
     let [codes, titles, bodies] = [text("codes")?, text("title")?, text("body")?];
     let start = catalogue.start(part);
     let has = |row: usize| [titles, codes, bodies].iter().any(|column| pattern.is_in(column.get(row)));

@@ -52,7 +52,7 @@ pub(super) fn column_at(table: Rect, at: Position) -> Option<By> {
 pub(crate) fn draw(context: &PageContext<'_>, corpus: &CorpusPage, frame: &mut Frame<'_>, page: Rect) {
     let empty = match &corpus.index {
         None => Some(Line::styled(context.say(words::READING), look::DIM)),
-        Some(Err(error)) => Some(Line::styled(error.as_str(), look::BAD)),
+        Some(Err(error)) => Some(Line::styled(error.to_string(), look::BAD)),
         Some(Ok(_)) if corpus.catalogue.len() == 0 => Some(Line::raw(context.say(words::NO_CORPUS))),
         Some(Ok(_)) => None,
     };

@@ -54,20 +54,20 @@ pub(super) fn at(language: Language, at: usize, what: &str) -> String {
 pub(crate) fn complaint(language: Language, fault: &FilterFault) -> String {
     let what = match (&fault.what, language) {
         (Complaint::NoCondition(name), Language::Zh) => {
-            format!("没有条件“{name}”；可用 kind code time title，含冒号的词请加引号")
+            format!("没有条件“{name}”；可用 类型 代码 时间 标题，含冒号的词请加引号")
         }
         (Complaint::NoCondition(name), Language::En) => {
-            format!("no condition {name:?}; there are kind code time title; quote a word that has a colon")
+            format!("no condition {name:?}; use kind code time title; quote a word that has a colon")
         }
-        (Complaint::NoValue(name), Language::Zh) => format!("“{name}:”后面还没有值"),
-        (Complaint::NoValue(name), Language::En) => format!("nothing stands after {name}:"),
+        (Complaint::NoValue(name), Language::Zh) => format!("“{name}:”后面没有值"),
+        (Complaint::NoValue(name), Language::En) => format!("no value after {name}:"),
         (Complaint::NoKind(name), Language::Zh) => format!("没有类型“{name}”；可用 研报 新闻 公告 帖子"),
-        (Complaint::NoKind(name), Language::En) => format!("no kind {name:?}; there are news report announcement post"),
+        (Complaint::NoKind(name), Language::En) => format!("no kind {name:?}; use news report announcement post"),
         (Complaint::NoTime(text), Language::Zh) => format!("“{text}”不是日期；写 2024、2024-03、2024-03-08 或 起..止"),
         (Complaint::NoTime(text), Language::En) => {
             format!("{text:?} is no date; write 2024, 2024-03, 2024-03-08 or from..to")
         }
-        (Complaint::EmptyTime(text), Language::Zh) => format!("“{text}”的止在起之前"),
+        (Complaint::EmptyTime(text), Language::Zh) => format!("“{text}”的止日早于起日"),
         (Complaint::EmptyTime(text), Language::En) => format!("{text:?} ends before it begins"),
     };
     at(language, fault.at, &what)

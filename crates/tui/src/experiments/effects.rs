@@ -10,10 +10,11 @@ use super::{ExperimentsPage, ExperimentsView, list};
 use crate::context::PageContext;
 use crate::page::{Table, exact};
 use crate::{figures, look, width, words};
-use inkstone_base::language::Language;
 use inkstone_features::experiment::{Effect, Findings};
 use inkstone_report as report;
 use inkstone_report::{DECIMALS, TextTone};
+
+use inkstone_base::language::Language;
 
 /// Cells of a mean, a difference, an interval and a probability, each with a space before it.
 const WIDE: [usize; 4] = [9, 9, 20, 8];

@@ -148,7 +148,7 @@ fn state<'a>(context: &PageContext<'_>) -> Option<Vec<Line<'a>>> {
             Some(lines)
         }
         Phase::Failed(error) => Some(vec![
-            Line::styled(error.clone(), look::BAD),
+            Line::styled(error.to_string(), look::BAD),
             Line::styled(context.say(words::AFTER_EXPERIMENT_FAILED), look::DIM),
         ]),
         Phase::Cancelled => Some(vec![Line::styled(context.say(words::AFTER_CANCEL), look::NOTE)]),

@@ -10,9 +10,10 @@ use super::text::{self, KeptEnd, TextLine};
 use crate::context::PageContext;
 use crate::page::{Table, exact};
 use crate::{Kept, Truncated, figures, look, width, words};
-use inkstone_base::language::Language;
 use inkstone_features::experiment::Findings;
 use inkstone_report as report;
+
+use inkstone_base::language::Language;
 
 /// Least cells of a column with its frame.
 const LEAST: u16 = 40;

@@ -309,7 +309,7 @@ fn what_is_not_there_is_told_with_the_way_out() {
     });
     assert!(bench.screen(SMALL, "<enter>").contains("实验没有这篇文档"));
     let mut bench = self::bench(|w| w.laboratory.as_mut().unwrap().document = Arc::new(|_, _| panic!("no layout")));
-    assert!(bench.screen(SMALL, "<enter>").contains("internal error: no layout"));
+    assert!(bench.screen(SMALL, "<enter>").contains("内部错误：no layout"));
     let mut bench = self::bench(|w| {
         w.laboratory.as_mut().unwrap().document = Arc::new(|_, number| {
             let held = "the feature store .inkstone/features.sled is in use by another run (process 4242)";
@@ -353,7 +353,10 @@ fn a_run_is_told_of_on_the_page_while_it_lasts_and_when_it_failed() {
     bench.finish();
     assert!(bench.screen(SMALL, "").contains("已按要求停止"));
 
-    let mut bench = runs(|_| Err(anyhow::anyhow!("54.0 % of the test documents train").context("experiment long")));
+    let mut bench = runs(|_| {
+        Err(inkstone_base::error!("54.0 % 的测试文档也用于训练", "54.0 % of the test documents train")
+            .context(inkstone_base::message!("实验 long", "experiment long")))
+    });
     bench.press("r");
     bench.finish();
     insta::assert_snapshot!("failed", bench.screen(SMALL, ""));

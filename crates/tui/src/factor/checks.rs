@@ -14,9 +14,10 @@ use crate::desk::Desk;
 use crate::list::{self, Cursor, ListColumn};
 use crate::page::{Table, exact};
 use crate::{figures, look, words};
-use inkstone_base::language::Language;
 use inkstone_lab::lint::{Standing, Verdict};
 use inkstone_report::{check_name, standing_name, verdict_sentences};
+
+use inkstone_base::language::Language;
 
 /// Lines of the finding below the list, with its frame.
 const FINDING: u16 = 7;
@@ -96,7 +97,7 @@ pub(super) fn draw(
         Ok(verdicts) if !verdicts.is_empty() => verdicts,
         other => {
             let line = match other {
-                Err(error) => Line::styled(error.clone(), look::BAD),
+                Err(error) => Line::styled(error.to_string(), look::BAD),
                 Ok(_) if context.busy() => Line::raw(context.say(own::CHECKS_UNDER_WAY)),
                 Ok(_) => Line::raw(context.say(own::NO_CHECKS)),
             };

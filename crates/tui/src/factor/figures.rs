@@ -12,6 +12,7 @@ use super::{FactorPage, Judgement};
 use crate::context::PageContext;
 use crate::words::{self, Word};
 use crate::{figures, look, width};
+
 use inkstone_base::language::Language;
 
 /// The factors there are, the one shown bright.

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use super::{Judgement, PlantedTruth};
 use crate::Workspace;
 use inkstone_base::disk;
+use inkstone_base::language::Message;
 use inkstone_lab::backtest::events::EventStudy;
 use inkstone_lab::backtest::{Coverage, IcSummary, Outcome};
 use inkstone_lab::lint::{Verdict, read_verdicts};
@@ -30,7 +31,7 @@ pub(super) struct BacktestPicture {
     /// What was planted in the data about the factor.
     pub planted: Option<PlantedTruth>,
     /// The verdicts of the checks for look-ahead, empty before they ran; or why they cannot be read.
-    pub verdicts: Result<Vec<Verdict>, String>,
+    pub verdicts: Result<Vec<Verdict>, Message>,
     /// Returns around documents, for the charts that are saved.
     pub events: Option<EventStudy>,
 }
@@ -107,7 +108,7 @@ impl BacktestPicture {
         // A ledger that a run holds, verdicts or events that cannot be read are no reason to show no backtest.
         let judgement = workspace.judgement.as_ref().and_then(|judge| judge(name).ok().flatten());
         let planted = workspace.planted.as_ref().and_then(|planted| planted(name));
-        let verdicts = read_verdicts(&project.lint(name)).map_err(|error| format!("{error:#}"));
+        let verdicts = read_verdicts(&project.lint(name)).map_err(|error| Message::of_error(&error));
         let events = read_if_there::<Option<EventStudy>>(&project.events(name)).ok().flatten().flatten();
         let picture = BacktestPicture::new(disk::read_json::<Outcome>(&project.backtest(name))?);
         Ok(Some(Box::new(BacktestPicture { judgement, planted, verdicts, events, ..picture })))

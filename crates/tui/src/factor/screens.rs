@@ -136,7 +136,7 @@ fn checks_that_were_not_done_are_started_and_those_that_cannot_be_read_are_told(
     std::fs::write(Project::new(dir.path()).lint("tone"), "[{\"check\":").unwrap();
     let (mut bench, _) = staged(&dir, |w| w.stages = None);
     let broken = bench.screen(SMALL, "l");
-    assert!(broken.contains("tone") && broken.contains("has no seal"), "{broken}");
+    assert!(broken.contains("tone") && broken.contains("没有校验"), "{broken}");
     assert!(bench.screen(SMALL, "<esc>").contains("累计 RankIC"), "the backtest is shown all the same");
 }
 

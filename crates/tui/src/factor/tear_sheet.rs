@@ -15,12 +15,13 @@ use crate::list::moved;
 use crate::page::{Table, exact};
 use crate::words::{self, Word};
 use crate::{figures, look, width};
-use inkstone_base::language::Language;
 use inkstone_lab::backtest::{
     MonthReturn, Outcome, ROLLING_DATES, ROLLING_DAYS, Styles, compound, drawdowns, months, rolling_mean,
     rolling_sharpe,
 };
 use inkstone_report::style_name;
+
+use inkstone_base::language::Language;
 
 /// Falls that are listed.
 const FALLS: usize = 5;

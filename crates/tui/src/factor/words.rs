@@ -19,7 +19,7 @@ words! {
     UNLINTED: "未做，按 l 检查", "not done: press l";
     AFTER_TRADE: "买入后第 n 日", "day after the trade";
     ALL_YEARS: "全部", "all";
-    OF_ONE: "起点 1", "of 1";
+    OF_ONE: "起点 1", "start = 1";
     AFTER_COSTS: "扣费后", "after costs";
     MEAN_RETURN: "平均收益", "mean ret";
     STANDARD_ERROR: "标准误", "std. error";
@@ -30,8 +30,8 @@ words! {
     NEW_DOCUMENTS: "当日文档", "new docs";
     DATES_UNIT: "个日期", "dates";
     LATEST_FIRST: "按日期", "by date";
-    EACH_ALIKE: "各股票等权，未去均值；当日文档指发布日归于该日的", "names weigh alike, not demeaned; new docs are those of the date itself";
-    NO_DATES: "这一层没有任何日期：每日股票太少，或取值相同太多，分不出这一层。", "No date has names in this layer: dates have too few names, or too many equal values to be cut.";
+    EACH_ALIKE: "个股等权，未去均值；当日文档指发布日归于该日的", "equal-weighted, not demeaned; new docs are those of the date itself";
+    NO_DATES: "这一层没有任何日期：每日个股太少，或取值相同太多，分不出这一层。", "This layer has no dates: each date has too few names, or too many equal values.";
 
     WORD: "词", "word";
     WORDS_LEVEL: "词", "words";
@@ -50,8 +50,8 @@ words! {
     NUMBER: "数值", "number";
     LIMIT: "界限", "limit";
     FINDING: "发现", "finding";
-    NO_CHECKS: "还没有做过未来函数检查。按 l 开始；做完后结论列在这里。", "The look-ahead checks were not done yet. Press l to start them; the verdicts are listed here afterwards.";
-    CHECKS_UNDER_WAY: "检查进行中：进度见任务页（9）。", "The checks are under way: see the jobs page (9).";
+    NO_CHECKS: "还没有做过未来函数检查。按 l 开始；做完后结论列在这里。", "The look-ahead checks have not run yet. Press l to start them; the verdicts are listed here.";
+    CHECKS_UNDER_WAY: "检查进行中：进度见任务页（9）。", "The checks are running: see the jobs page (9).";
     CHECK_AGAIN: "l 再查一次 · Esc 返回", "l check again · Esc back";
     TEAR_SHEET: "月度、回撤与风格", "Months, drawdowns and styles";
     MONTH: "月份", "month";

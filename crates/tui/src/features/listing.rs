@@ -7,6 +7,7 @@ use chrono::NaiveDateTime;
 
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Message;
 use inkstone_features::inspect::{Health, Neighbours, Query};
 use inkstone_store::{BatchEntry, RowKind, Stats};
 
@@ -40,7 +41,7 @@ pub struct FeatureListing {
     pub stats: Option<Stats>,
     /// The error of the store, if it could not be read; sets then have the figures of the last run
     /// alone.
-    pub fault: Option<String>,
+    pub fault: Option<Message>,
 }
 
 /// The state of a set by the configuration.

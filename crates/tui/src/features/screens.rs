@@ -13,6 +13,7 @@ use crate::bench::{Bench, LARGE, SMALL, empty, filled};
 use crate::page::Page;
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
+use inkstone_base::message;
 use inkstone_features::inspect::{
     BINS, Column, ColumnName, Health, ListedDocument, Month, Near, NearMeasure, Neighbours, Nothing, Query,
 };
@@ -251,7 +252,10 @@ fn a_document_is_found_by_words_and_becomes_the_one_asked_for() {
 fn a_store_that_cannot_be_read_leaves_what_the_last_run_said() {
     let mut unreadable = listing();
     unreadable.stats = None;
-    unreadable.fault = Some("the header of feature set 3bca8b0a is damaged: does not match its checksum".into());
+    unreadable.fault = Some(message!(
+        "特征集 3bca8b0a 的头部已损坏：与其校验和不符",
+        "the header of feature set 3bca8b0a is damaged: does not match its checksum"
+    ));
     for set in &mut unreadable.sets {
         (set.kind, set.bytes) = (None, None);
     }
@@ -268,7 +272,10 @@ fn a_failed_reading_says_why_and_is_tried_again() {
     let counted = tries.clone();
     let health = move |_: &Key, _: &dyn Fn(u64), _: &Ctx| -> Result<Health> {
         if counted.fetch_add(1, Ordering::Relaxed) == 0 {
-            bail!("batch 3bca8b0a of feature set \"tone\": block 7 does not match its checksum: inkstone store repair");
+            inkstone_base::bail!(
+                "特征集 \"tone\" 第 3bca8b0a 批：块 7 与其校验和不符：inkstone store repair",
+                "batch 3bca8b0a of feature set \"tone\": block 7 does not match its checksum: inkstone store repair"
+            );
         }
         Ok(health())
     };

@@ -16,6 +16,7 @@ use crate::list::{self, ListColumn};
 use crate::page::Table;
 use crate::words::Word;
 use crate::{figures, look, sentences, width, words};
+use inkstone_base::terms::term;
 use inkstone_features::inspect::ColumnName;
 use inkstone_store::RowKind;
 
@@ -248,9 +249,14 @@ fn draw_files(
     }
     lines.extend(set.search.as_ref().map(|search| search_line(context, search)));
     let without: u64 = set.dropped.iter().map(|(_, count)| count).sum();
-    let reasons: Vec<String> =
-        set.dropped.iter().map(|(reason, count)| format!("{reason} {}", figures::count(*count))).collect();
-    lines.push(format!("{} {}: {}", context.say(w::WITHOUT), figures::count(without), reasons.join(" · ")));
+    let reasons: Vec<String> = set
+        .dropped
+        .iter()
+        .map(|(reason, count)| format!("{} {}", term(reason).to(context.language), figures::count(*count)))
+        .collect();
+    if without > 0 {
+        lines.push(format!("{} {}: {}", context.say(w::WITHOUT), figures::count(without), reasons.join(" · ")));
+    }
     if let Some(stats) = &listing.stats {
         let sizes = [(w::FILES, stats.file_bytes), (w::LIVE, stats.live_bytes), (w::OTHER, stats.other_bytes)];
         let sizes: Vec<String> =

@@ -16,11 +16,11 @@ words! {
     ROWS: "行", "rows";
     COVERAGE: "覆盖%", "cover%";
     STATE: "状态", "state";
-    SEEN: "数据截至", "data until";
+    SEEN: "数据截至", "trained to";
     FOLDS: "折", "folds";
     CURRENT: "✓ 最新", "✓ current";
     STALE: "! 过期", "! stale";
-    MISSING: "· 未算", "· not made";
+    MISSING: "· 未算", "· not computed";
     OF_CHECKS: "检查用", "for checks";
     UNUSED: "– 无引用", "– unused";
     SPARSE: "稀疏", "sparse";
@@ -39,7 +39,7 @@ words! {
     AMONG_FIRST: "仅比较前", "of the first";
     CONSTANT: "常数列", "constant columns";
     EMPTY_COLUMNS: "全空列", "empty columns";
-    STRAYS: "行在现在的语料里没有文档：语料变了，请重新运行流水线", "rows have no document in the corpus, which has changed: run the pipeline";
+    STRAYS: "行在当前语料中找不到文档：语料变了，请重新运行流水线", "rows have no document in the corpus, which has changed: run the pipeline";
     EXACT: "四分位与直方图出自全部行", "quartiles and histograms are of all rows";
     SAMPLED: "四分位与直方图出自抽样行（种子固定）", "quartiles and histograms are of sampled rows (fixed seed)";
     FIRST_COLUMNS: "只列前", "showing the first";

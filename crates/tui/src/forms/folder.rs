@@ -8,6 +8,8 @@ use chrono::{DateTime, Local};
 
 use crate::errand::{Errand, Messenger};
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Message;
+use inkstone_base::message;
 
 /// Entries of a folder below that are looked at to tell whether it holds documents, and of all such folders together.
 const LOOKED_AT: usize = 200;
@@ -26,7 +28,7 @@ pub(super) enum ItemKind {
     /// Another file.
     Other,
     /// Nothing behind it can be reached, for this reason.
-    Lost(String),
+    Lost(Message),
 }
 
 #[derive(Clone, Debug)]
@@ -48,7 +50,7 @@ pub(super) fn read(folder: &Path, messenger: &Messenger) -> Errand<Vec<Item>> {
 
 /// The entries of a folder: folders first, each sort by name. Hidden ones are left out.
 fn items_of(folder: &Path, ctx: &Ctx) -> Result<Vec<Item>> {
-    let cannot = || format!("cannot read the folder {}", folder.display());
+    let cannot = || message!("无法读取文件夹 {}", "cannot read the folder {}", folder.display());
     let mut items = Vec::new();
     let mut left = LOOKED_AT_IN_ALL;
     for entry in fs::read_dir(folder).with_context(cannot)? {
@@ -69,11 +71,14 @@ fn item(name: String, path: PathBuf, left: &mut usize) -> Item {
     let found = fs::metadata(&path);
     let changed = found.as_ref().ok().and_then(|found| found.modified().ok()).map(DateTime::from);
     let size = found.as_ref().map_or(0, fs::Metadata::len);
-    let sort = match &found {
-        Err(error) => ItemKind::Lost(format!("{}: {error}", path.display())),
+    let lost = |error: std::io::Error| {
+        ItemKind::Lost(Message::of_error(&anyhow::Error::new(error).context(path.display().to_string())))
+    };
+    let sort = match found {
+        Err(error) => lost(error),
         Ok(found) if found.is_dir() => match papers_in(&path, left) {
             Ok(count) => ItemKind::Folder(count),
-            Err(error) => ItemKind::Lost(format!("{}: {error}", path.display())),
+            Err(error) => lost(error),
         },
         Ok(_) => ending(&path).filter(|ending| known(ending)).map_or(ItemKind::Other, ItemKind::Usable),
     };
@@ -100,7 +105,7 @@ fn known(ending: &str) -> bool {
 
 /// A folder that was typed. Fails when it cannot be read.
 pub(super) fn look_up(path: PathBuf) -> Result<PathBuf> {
-    fs::read_dir(&path).with_context(|| format!("cannot read the folder {}", path.display()))?;
+    fs::read_dir(&path).with_context(|| message!("无法读取文件夹 {}", "cannot read the folder {}", path.display()))?;
     Ok(path)
 }
 
@@ -169,6 +174,6 @@ mod tests {
         assert_eq!(seen, [("docs", false), ("link", true), ("a.CSV", false), ("b.py", false), ("broken.csv", true)]);
         assert_eq!((&items[0].sort, &items[1].sort), (&ItemKind::Folder(1), &ItemKind::Folder(1)));
         assert_eq!((&items[2].sort, &items[3].sort), (&ItemKind::Usable("csv".into()), &ItemKind::Other));
-        assert!(matches!(&items[4].sort, ItemKind::Lost(why) if why.contains("No such file")));
+        assert!(matches!(&items[4].sort, ItemKind::Lost(why) if why.en.contains("No such file")));
     }
 }

@@ -9,7 +9,8 @@ use crate::errand::{Errand, Messenger};
 use crate::field::Field;
 use crate::list::Cursor;
 use inkstone_base::data::Kind;
-use inkstone_base::language::Word;
+use inkstone_base::language::{Message, Word};
+use inkstone_base::message;
 use inkstone_corpus::ingest::{Column, Format, Preview, Source, Table};
 
 const TABLES: [Table; 3] = [Table::Documents, Table::Prices, Table::Securities];
@@ -63,9 +64,9 @@ pub(super) struct Mapping {
     /// The preview that came last; it stays until the next one comes.
     pub(super) seen: Option<Preview>,
     /// The reason why the file cannot be looked at.
-    pub(super) fault: Option<String>,
+    pub(super) fault: Option<Message>,
     /// The faults of the last action.
-    pub(super) problems: Vec<String>,
+    pub(super) problems: Vec<Message>,
     pub(super) cursor: Cursor,
     pub(super) editing: Option<Field>,
     /// True if the source cannot be taken yet, and the user has tried.
@@ -134,7 +135,7 @@ impl Mapping {
                     self.draft.clone_from(source);
                     (self.seen, self.fault) = (Some(std::mem::take(seen)), None);
                 }
-                None => self.fault = self.asked.fault().map(str::to_owned),
+                None => self.fault = self.asked.error().cloned(),
             }
         }
         self.cursor.arrange(self.parts().len(), mapping_view::form_rows(area));
@@ -233,7 +234,11 @@ impl Mapping {
     fn take(&mut self) -> Mapped {
         self.problems = self.draft.problems();
         if self.taken.contains(&self.draft.name) {
-            self.problems.push(format!("[[source]] {:?}: another source has this name", self.draft.name));
+            self.problems.push(message!(
+                "[[source]] {:?}：另一来源已用此名称",
+                "[[source]] {:?}: another source has this name",
+                self.draft.name
+            ));
         }
         let lacking = self.seen.as_ref().is_none_or(|seen| !seen.missing.is_empty());
         self.refused = match () {
@@ -302,11 +307,11 @@ impl Mapping {
                 (Ok(Some(column)), Some(field)) => drop(draft.columns.insert(field.to_owned(), column)),
                 (Ok(None), Some(field)) => drop(draft.columns.remove(field)),
                 (Ok(_), None) => {}
-                (Err(why), _) => fault = Some(why),
+                (Err(why), _) => fault = Some(Message::same(why)),
             },
         }
         if !known {
-            fault = Some(format!("{text:?}: {}", choices(part).join(", ")));
+            fault = Some(Message::same(format!("{text:?}: {}", choices(part).join(", "))));
         }
         let problems = fault.map_or_else(|| draft.problems(), |fault| vec![fault]);
         // An error that stood before this line was typed is no reason to refuse the line.

@@ -12,6 +12,8 @@ use crate::list::{self, ListColumn};
 use crate::{Language, figures, look, width};
 use inkstone_corpus::ingest::{Preview, Table};
 
+use inkstone_base::language::{Message, Word};
+
 /// Cells of a column of the preview at the most.
 const WIDEST: usize = 26;
 
@@ -74,13 +76,16 @@ impl Mapping {
             Some(field) => {
                 let [first, rest] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(about);
                 draw_field("›", field, frame, first);
-                let problems = self.problems.join(" · ");
-                frame.render_widget(Paragraph::new(in_lines(&problems, cells, look::BAD)), rest);
+                let problems = Message::joined(&self.problems, Word(" · ", " · "));
+                frame.render_widget(Paragraph::new(in_lines(problems.to(language), cells, look::BAD)), rest);
             }
             None => {
                 let (text, style) = match (&self.refused, self.problems.is_empty()) {
                     (Some(word), true) => (say(*word).to_owned(), look::BAD),
-                    (Some(word), false) => (format!("{} {}", say(*word), self.problems.join(" · ")), look::BAD),
+                    (Some(word), false) => (
+                        format!("{} {}", say(*word), Message::joined(&self.problems, Word(" · ", " · ")).to(language)),
+                        look::BAD,
+                    ),
                     (None, _) => (say(words::of_part(self.part(), self.field_name(self.part()))).to_owned(), look::DIM),
                 };
                 frame.render_widget(Paragraph::new(in_lines(&text, cells, style)), about);
@@ -105,8 +110,11 @@ impl Mapping {
         let found = seen.and_then(|seen| match part {
             FormPart::Format => Some(plain(&seen.format)),
             FormPart::Encoding => seen.encoding.as_ref().map(|encoded| {
-                let sure =
-                    if encoded.sure < 1.0 { format!(" {} %", (encoded.sure * 100.0).round()) } else { String::new() };
+                let sure = if encoded.sure < 1.0 {
+                    format!("{}{} %{}", Word("（把握 ", " ("), (encoded.sure * 100.0).round(), Word("）", ")"))
+                } else {
+                    String::new()
+                };
                 format!("{}{sure}", encoded.name)
             }),
             FormPart::Delimiter => {
@@ -120,8 +128,8 @@ impl Mapping {
             Some(found) => ("·", found, look::PLAIN),
             None => {
                 let field = self.field_name(part).unwrap_or("?");
-                let lacks =
-                    seen.is_some_and(|seen| seen.missing.iter().any(|missing| missing.split(' ').any(|w| w == field)));
+                let lacks = seen
+                    .is_some_and(|seen| seen.missing.iter().any(|missing| missing.en.split(' ').any(|w| w == field)));
                 if lacks {
                     ("✗", words::MISSING.to(language).to_owned(), look::BAD)
                 } else {
@@ -142,9 +150,9 @@ impl Mapping {
             (None, Some(seen)) if !seen.missing.is_empty() => {
                 let mut lines = vec![Line::styled(format!("✗ {}", say(words::LACKING)), look::BAD)];
                 let missing = seen.missing.iter();
-                lines.extend(
-                    missing.flat_map(|missing| in_lines(&format!("· {missing}"), inner.width.into(), look::PLAIN)),
-                );
+                lines.extend(missing.flat_map(|missing| {
+                    in_lines(&format!("· {}", missing.to(language)), inner.width.into(), look::PLAIN)
+                }));
                 lines.extend(in_lines(say(words::MAP_THEM), inner.width.into(), look::DIM));
                 lines
             }
@@ -206,8 +214,8 @@ fn cell(row: &[Option<String>], at: usize) -> String {
 }
 
 /// True if what is missing speaks of this column.
-fn names(missing: &[String], column: &str) -> bool {
-    missing.iter().any(|missing| missing.contains(&format!("{column:?}")))
+fn names(missing: &[Message], column: &str) -> bool {
+    missing.iter().any(|missing| missing.en.contains(&format!("{column:?}")))
 }
 
 fn result<'a>(seen: &'a Preview, table: Table, cells: usize, language: Language) -> Vec<Line<'a>> {

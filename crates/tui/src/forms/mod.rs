@@ -31,6 +31,7 @@ use super::sentences::lines as wrapped;
 use super::{look, width};
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Message;
 use inkstone_corpus::ingest::{Preview, Source};
 
 pub(crate) use settings::{FormOutcome, SettingsForm};
@@ -115,7 +116,7 @@ pub struct SettingFault {
     /// Path of the key; empty where the text cannot be read at all.
     pub path: String,
     /// The reason and the way out.
-    pub message: String,
+    pub message: Message,
 }
 
 #[derive(Clone, Debug, PartialEq)]

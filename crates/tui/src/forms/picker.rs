@@ -15,6 +15,8 @@ use crate::field::Field;
 use crate::list::{self, Cursor, ListColumn};
 use crate::{Language, figures, look, width};
 
+use inkstone_base::language::Message;
+
 pub(super) enum Picked {
     Stay,
     Leave,
@@ -32,7 +34,7 @@ pub(super) struct Picker {
     /// A path that was typed and is looked up.
     going: Option<Errand<PathBuf>>,
     completing: Option<Errand<Option<String>>>,
-    fault: Option<String>,
+    fault: Option<Message>,
     cursor: Cursor,
     /// Entry to stand on when the list has come: the folder that was left.
     came_from: Option<String>,

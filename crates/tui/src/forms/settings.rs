@@ -11,7 +11,8 @@ use super::{
 use crate::action::Action;
 use crate::errand::{Errand, Messenger};
 use crate::list::Cursor;
-use inkstone_base::language::Word;
+
+use inkstone_base::language::{Message, Word};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FormOutcome {
@@ -23,10 +24,10 @@ pub(crate) enum FormOutcome {
 
 /// The message about the last action.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Message {
+pub(super) enum Notice {
     Good(Word),
     Bad(Word),
-    Fault(String),
+    Fault(Message),
 }
 
 pub(crate) struct SettingsForm {
@@ -36,7 +37,7 @@ pub(crate) struct SettingsForm {
     saving: Option<Errand<Sheet>>,
     pub(super) sheet: Option<Sheet>,
     /// The reason why it could not be read.
-    pub(super) fault: Option<String>,
+    pub(super) fault: Option<Message>,
     on_disk: String,
     /// Texts before each change.
     past: Vec<Sheet>,
@@ -45,7 +46,7 @@ pub(crate) struct SettingsForm {
     pub(super) groups: Cursor,
     pub(super) keys: Cursor,
     pub(super) editing: Option<Editing>,
-    pub(super) message: Option<Message>,
+    pub(super) message: Option<Notice>,
     /// True if keys that matter to other models are shown.
     pub(super) all: bool,
     /// True if the next Esc drops what was changed.
@@ -135,10 +136,10 @@ impl SettingsForm {
                 self.on_disk.clone_from(&sheet.text);
                 // The former value is now a change of the value in the file.
                 self.past.iter_mut().for_each(|past| past.stood = sheet.stood);
-                (self.sheet, self.message) = (Some(sheet), Some(Message::Good(words::SAVED)));
+                (self.sheet, self.message) = (Some(sheet), Some(Notice::Good(words::SAVED)));
                 saved = true;
             }
-            Some(Err(fault)) => self.message = Some(Message::Fault(fault)),
+            Some(Err(fault)) => self.message = Some(Notice::Fault(fault)),
             None => {}
         }
         if let Some(sourcing) = &mut self.sourcing {
@@ -169,7 +170,7 @@ impl SettingsForm {
     /// Problems of a key or a section and what is below it.
     pub(super) fn faults_of(&self, path: &str) -> Vec<&str> {
         let faults = self.sheet.as_ref().map_or(&[][..], |sheet| sheet.faults.as_slice());
-        faults.iter().filter(|fault| is_below(&fault.path, path)).map(|fault| fault.message.as_str()).collect()
+        faults.iter().filter(|fault| is_below(&fault.path, path)).map(|fault| &*fault.message).collect()
     }
 
     pub(crate) fn paste(&mut self, text: &str) {
@@ -184,8 +185,8 @@ impl SettingsForm {
     }
 
     /// Says what went wrong with what was saved.
-    pub(crate) fn tell(&mut self, fault: String) {
-        self.message = Some(Message::Fault(fault));
+    pub(crate) fn tell(&mut self, fault: Message) {
+        self.message = Some(Notice::Fault(fault));
     }
 
     pub(crate) fn key(&mut self, key: &KeyEvent) -> FormOutcome {
@@ -213,7 +214,7 @@ impl SettingsForm {
         match key.code {
             KeyCode::Esc | KeyCode::Left | KeyCode::Char('h') if self.in_keys => self.in_keys = false,
             KeyCode::Esc | KeyCode::Char('q' | ',') if self.is_changed() && !leaving => {
-                (self.leaving, self.message) = (true, Some(Message::Bad(words::LEAVE_UNSAVED)));
+                (self.leaving, self.message) = (true, Some(Notice::Bad(words::LEAVE_UNSAVED)));
             }
             KeyCode::Esc | KeyCode::Char('q' | ',') => return FormOutcome::Leave,
             KeyCode::Char('L') => return FormOutcome::Language,
@@ -224,7 +225,7 @@ impl SettingsForm {
             KeyCode::Enter | KeyCode::Delete | KeyCode::Char(' ' | 'e' | 'd' | 'a' | 'D' | 'u' | 's')
                 if self.read_only =>
             {
-                self.message = Some(Message::Bad(words::READ_ONLY));
+                self.message = Some(Notice::Bad(words::READ_ONLY));
             }
             KeyCode::Enter | KeyCode::Char(' ') => self.edit(true),
             KeyCode::Char('e') => self.edit(false),
@@ -260,12 +261,12 @@ impl SettingsForm {
         let Some(sheet) = &self.sheet else { return false };
         match (self.bench.change)(sheet, change) {
             Ok(changed) => {
-                self.message = Some(Message::Good(done));
+                self.message = Some(Notice::Good(done));
                 self.past.extend(self.sheet.replace(changed));
                 true
             }
             Err(error) => {
-                self.message = Some(Message::Fault(format!("{error:#}")));
+                self.message = Some(Notice::Fault(Message::of_error(&error)));
                 false
             }
         }
@@ -305,19 +306,19 @@ impl SettingsForm {
                 true
             }
             Err(faults) => {
-                self.message = Some(Message::Fault(faults.join(" · ")));
+                self.message = Some(Notice::Fault(Message::joined(&faults, Word(" · ", " · "))));
                 false
             }
         }
     }
 
     /// The text with a key changed; fails with what is wrong with the value.
-    fn tried(&self, path: &str, value: &str) -> Result<Sheet, Vec<String>> {
+    fn tried(&self, path: &str, value: &str) -> Result<Sheet, Vec<Message>> {
         let Some(sheet) = &self.sheet else { return Err(Vec::new()) };
         let change = Change::Set(path.to_owned(), value.to_owned());
-        let changed = (self.bench.change)(sheet, &change).map_err(|error| vec![format!("{error:#}")])?;
+        let changed = (self.bench.change)(sheet, &change).map_err(|error| vec![Message::of_error(&error)])?;
         let own = changed.faults.iter().filter(|fault| is_below(&fault.path, path) || fault.path.is_empty());
-        let faults: Vec<String> = own.map(|fault| fault.message.clone()).collect();
+        let faults: Vec<Message> = own.map(|fault| fault.message.clone()).collect();
         if faults.is_empty() { Ok(changed) } else { Err(faults) }
     }
 
@@ -408,7 +409,7 @@ impl SettingsForm {
     fn save(&mut self) {
         let Some(sheet) = self.sheet.clone().filter(|_| self.saving.is_none()) else { return };
         if !sheet.faults.is_empty() {
-            self.message = Some(Message::Bad(words::MEND_FIRST));
+            self.message = Some(Notice::Bad(words::MEND_FIRST));
             return self.mark_first_fault();
         }
         let save = self.bench.save.clone();

@@ -5,11 +5,12 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Line;
 use ratatui::widgets::{Clear, Paragraph};
 
-use super::settings::{Message, SettingsForm};
+use super::settings::{Notice, SettingsForm};
 use super::value::{plain, section_of};
 use super::{SettingEntry, SettingGroup, draw_field, key_line, words, wrapped};
 use crate::list::{self, ListColumn};
 use crate::{Language, look, width};
+
 use inkstone_base::language::Word;
 
 /// Sections and their Chinese names.
@@ -64,7 +65,7 @@ impl SettingsForm {
         let [groups, list, about, keys] = panes(area);
         let Some(sheet) = &self.sheet else {
             let (text, style) = match &self.fault {
-                Some(fault) => (fault.as_str(), look::BAD),
+                Some(fault) => (&**fault, look::BAD),
                 None => (say(crate::words::READING), look::DIM),
             };
             let block = look::pane(format!(" {} ", say(words::SETTINGS)), true);
@@ -201,9 +202,9 @@ impl SettingsForm {
             }
         }
         match &self.message {
-            Some(Message::Good(word)) => add(say(*word).to_owned(), look::NOTE),
-            Some(Message::Bad(word)) => add(say(*word).to_owned(), look::BAD),
-            Some(Message::Fault(fault)) if self.editing.is_none() => add(format!("✗ {fault}"), look::BAD),
+            Some(Notice::Good(word)) => add(say(*word).to_owned(), look::NOTE),
+            Some(Notice::Bad(word)) => add(say(*word).to_owned(), look::BAD),
+            Some(Notice::Fault(fault)) if self.editing.is_none() => add(format!("✗ {fault}"), look::BAD),
             _ => {}
         }
         match self.entry() {

@@ -4,12 +4,14 @@ use serde::Deserialize;
 
 use crate::field::Field;
 
+use inkstone_base::language::Message;
+
 /// A value that is typed.
 pub(super) struct Editing {
     pub(super) field: Field,
     /// True if the value is a text: it is typed without quotes.
     textual: bool,
-    pub(super) faults: Vec<String>,
+    pub(super) faults: Vec<Message>,
 }
 
 impl Editing {

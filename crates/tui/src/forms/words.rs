@@ -31,14 +31,14 @@ words! {
     PREVIEW: "预览", "Preview";
     TRYING: "试读中…", "trying…";
     TRIED: "试读", "tried";
-    ACCEPTED: "接受", "taken";
-    REFUSED: "拒收", "set aside";
+    ACCEPTED: "接受", "accepted";
+    REFUSED: "拒收", "rejected";
     TIMES: "时间格式", "times";
     FILES_IN_ALL: "文件数", "files:";
     WIDENED: "旁边的文件列相同，已一并读取；只要一个文件就改路径。", "Files beside it have the same columns and are read with it; change the path to read one alone.";
     NO_ROWS: "文件里没有数据行。", "The file has no rows.";
     LACKING: "缺少必需的列：", "Columns are missing:";
-    MAP_THEM: "在左侧选中该字段，用 ←/→ 指定列。", "Mark the field at the left and choose its column with ←/→.";
+    MAP_THEM: "在左侧选中该字段，用 ←/→ 指定列。", "Choose the field at the left and its column with ←/→.";
     MISSING: "缺少", "missing";
     STILL_TRYING: "还在试读，请稍候再保存。", "Still trying: save in a moment.";
     NOT_YET: "还不能保存：", "Not yet:";
@@ -64,9 +64,9 @@ words! {
     OF_DELIMITER: "空：由表头识别；制表符写 tab。", "Empty: seen from the header row; a tab is written tab.";
     OF_SHEET: "空：第一个工作表。", "Empty: the first sheet.";
     OF_TIME_FORMAT: "空：逐个值识别；或 strftime 格式、unix、unix_ms、excel。", "Empty: value by value; or as in strftime, unix, unix_ms, excel.";
-    OF_DEFAULT_TIME: "没有时间的文档用这个时间（只适合文本研究）；空：拒收。", "The time of documents that have none (for text work only); empty: they are set aside.";
+    OF_DEFAULT_TIME: "没有时间的文档用这个时间（只适合文本研究）；空：拒收。", "The time of documents that have none (for text work only); empty: they are rejected.";
     OF_FIELD: "←/→ 换列；Enter 输入列名，或 { pattern = \"…\", in = \"body\" }。", "←/→ another column; Enter to type its name, or { pattern = \"…\", in = \"body\" }.";
-    OF_PUBLISHED: "发布时间：市场能看到它的时间。写早了就有未来函数，写晚了会错过收益。", "When the market could read it: an earlier time makes look-ahead, a later one gives returns away.";
+    OF_PUBLISHED: "发布时间：市场能看到它的时间；写早了就有未来函数，写晚了会失去时效。", "When the market could read it: an earlier time makes look-ahead, a later one loses time.";
     OF_INGESTED: "入库时间：比发布晚得多的文档会被检查指出。", "When it was received: documents that came much later than published are told by lint.";
     OF_CODES: "证券代码，可以有多个，用逗号分隔。", "Codes of securities, several with commas between them.";
 
@@ -83,7 +83,7 @@ words! {
     EXAMPLE: "例", "for example";
     CHOICES: "可选", "one of";
     NO_KEYS: "还没有。按 a 添加一个。", "There is none yet. Press a to add one.";
-    CHOOSE_ONE: "在左侧选中其中一个；按 a 再添加一个。", "Mark one of them at the left; a adds another.";
+    CHOOSE_ONE: "在左侧选中其中一个；按 a 再添加一个。", "Choose one at the left; press a to add another.";
     EDIT: "修改", "edit";
     SAVE: "保存", "save";
     ADD: "添加", "add";
@@ -91,13 +91,13 @@ words! {
     TO_DEFAULT: "恢复默认", "default";
     ALL_KEYS: "全部键", "all keys";
     UNDO: "撤销", "undo";
-    REREAD: "重新读取", "read anew";
+    REREAD: "重新读取", "reload";
     LEAVE: "关闭", "close";
     SECTION: "进入", "keys";
     READ_ONLY: "只读：另一个进程打开着这个项目，这里只能看，不能改。等它结束后重新打开设置。", "Read-only: another process has this project, so settings can be seen here but not changed. Open them again when it has ended.";
-    LEAVE_UNSAVED: "有未保存的修改：再按一次 Esc 放弃，s 保存。", "There are unsaved changes: Esc again drops them, s saves.";
-    MEND_FIRST: "先改正标 ✗ 的键再保存。", "Mend what is marked ✗ before saving.";
-    NOT_TAKEN: "没有采用：", "Not taken:";
+    LEAVE_UNSAVED: "有未保存的修改：再按一次 Esc 放弃，s 保存。", "There are unsaved changes: press Esc again to drop them, s to save.";
+    MEND_FIRST: "先改正标 ✗ 的键再保存。", "Fix the keys marked ✗ before saving.";
+    NOT_TAKEN: "没有采用：", "Rejected:";
     NEEDS_PRICES: "因子需要日线价格：先选价格表，保存后再按 a", "A factor needs daily prices: choose their table, save, and press a again";
     ADDED: "已添加（尚未保存）", "added, not saved yet";
     REMOVED: "已删除（尚未保存）", "removed, not saved yet";

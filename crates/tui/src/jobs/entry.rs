@@ -8,6 +8,7 @@ use crate::{Runner, Workspace, reading};
 use inkstone_base::data::Report;
 use inkstone_base::expected::RunShare;
 use inkstone_base::job::{Ctx, Job, JobState, StageProgress, StageState};
+use inkstone_base::language::Message;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Phase {
@@ -19,7 +20,7 @@ pub enum Phase {
     Stopping,
     Done,
     /// Ended with this chain of errors.
-    Failed(String),
+    Failed(Message),
     Cancelled,
 }
 
@@ -31,7 +32,7 @@ pub struct JobEntry {
     pub from: Page,
     pub(crate) phase: Phase,
     /// The reason why it failed, from what it was about to what went wrong.
-    pub causes: Vec<String>,
+    pub causes: Vec<Message>,
     /// The stages as they stood at the last look.
     pub stages: Vec<StageProgress>,
     /// Time at work at the last look; pauses are left out.
@@ -167,7 +168,7 @@ impl JobEntry {
     }
 
     fn fail(&mut self, error: anyhow::Error) {
-        self.causes = error.chain().map(ToString::to_string).collect();
+        self.causes = Message::causes_of(&error);
         self.phase = Phase::Failed(reading::chain(error));
     }
 
@@ -191,7 +192,10 @@ impl JobEntry {
         let run: Runner = std::sync::Arc::new(|_| Ok(Vec::new()));
         let work = Work { name: name.to_owned(), command: "inkstone run --headless".to_owned(), writes: true, run };
         let causes = match &phase {
-            Phase::Failed(error) => error.split(": ").map(str::to_owned).collect(),
+            Phase::Failed(error) => {
+                let causes = error.zh.split(": ").zip(error.en.split(": "));
+                causes.map(|(zh, en)| Message { zh: zh.to_owned(), en: en.to_owned() }).collect()
+            }
             _ => Vec::new(),
         };
         JobEntry { phase, causes, stages, worked, ..JobEntry::new(id, work, Page::Jobs) }

@@ -21,6 +21,9 @@ use crate::scribe::{LOG_BYTES, LOG_FILES, Scribe};
 use crate::words as common;
 use crate::{Language, figures, look};
 use inkstone_base::data::Report;
+use inkstone_base::language::Message;
+use inkstone_base::message;
+use inkstone_base::terms::term;
 
 /// Lines that are kept in sight; those before are left out.
 const LINES: usize = 20_000;
@@ -70,7 +73,7 @@ pub enum Happening {
     Failed {
         job: String,
         seconds: f64,
-        error: String,
+        error: Message,
     },
     Cancelled {
         job: String,
@@ -112,7 +115,7 @@ impl StageFigures {
     }
 
     fn text(&self, language: Language) -> String {
-        let mut text = format!("{} · {}", self.job, self.stage);
+        let mut text = format!("{} · {}", self.job, term(&self.stage).to(language));
         if self.unchanged {
             text += &format!(" · {}", common::UNCHANGED.to(language));
         } else {
@@ -124,8 +127,10 @@ impl StageFigures {
             }
             let mut reasons: Vec<(&String, &u64)> = self.dropped.iter().collect();
             reasons.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
-            let reasons: Vec<String> =
-                reasons.iter().map(|(reason, n)| format!("{reason} {}", figures::count(**n))).collect();
+            let reasons: Vec<String> = reasons
+                .iter()
+                .map(|(reason, n)| format!("{} {}", term(reason).to(language), figures::count(**n)))
+                .collect();
             if !reasons.is_empty() {
                 text += &format!(" ({})", reasons.join(", "));
             }
@@ -176,7 +181,7 @@ impl Happening {
                 format!("{job} · {} · {stages} {} · {}", say(common::DONE), say(words::STAGES), span(*seconds))
             }
             Happening::Failed { job, seconds, error } => {
-                format!("{job} · {} · {} · {error}", say(common::FAILED), span(*seconds))
+                format!("{job} · {} · {} · {}", say(common::FAILED), span(*seconds), error.to(language))
             }
             Happening::Cancelled { job, seconds } => format!("{job} · {} · {}", say(words::STOPPED), span(*seconds)),
             Happening::Warning { text } => text.clone(),
@@ -191,7 +196,8 @@ impl Happening {
             }
         };
         match &mut self {
-            Happening::Failed { error: text, .. } | Happening::Warning { text } => shorten(text),
+            Happening::Failed { error, .. } => [&mut error.zh, &mut error.en].into_iter().for_each(shorten),
+            Happening::Warning { text } => shorten(text),
             Happening::Stage(stage) => shorten(&mut stage.note),
             _ => {}
         }
@@ -205,7 +211,7 @@ pub struct JobLog {
     lines: Vec<LogLine>,
     /// Lines of earlier sessions, on their way.
     earlier: Option<Errand<Vec<LogLine>>>,
-    pub(super) fault: Option<String>,
+    pub(super) fault: Option<Message>,
     /// Lines that are listed, in order: those that hold the text sought.
     pub(super) listed: Vec<usize>,
     /// The line marked; `None` is the newest, which moves on as lines come.
@@ -268,7 +274,7 @@ impl JobLog {
         if let Some(errand) = &mut self.earlier
             && errand.look()
         {
-            self.fault = errand.fault().map(str::to_owned);
+            self.fault = errand.error().cloned();
             let mut all = errand.get_mut().map(std::mem::take).unwrap_or_default();
             // Lines of this session may be at the end of the file by now.
             while all.last().is_some_and(|line| self.lines.contains(line)) {
@@ -357,7 +363,7 @@ fn read(folder: &Path) -> Result<Vec<LogLine>> {
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             Err(error) => Err(error),
         }
-        .with_context(|| format!("cannot read {}", path.display()))?;
+        .with_context(|| message!("无法读取 {}", "cannot read {}", path.display()))?;
         let text = String::from_utf8_lossy(&bytes);
         lines.extend(text.lines().filter_map(|line| serde_json::from_str(line).ok()));
     }
@@ -378,7 +384,7 @@ mod tests {
         let events = [
             Happening::Opened { version: "0.1.0".to_owned(), read_only: true },
             Happening::Stage(Box::new(StageFigures::new("流水线", &report, String::new()))),
-            Happening::Failed { job: "流水线".to_owned(), seconds: 6.5, error: "no space 𠮷".to_owned() },
+            Happening::Failed { job: "流水线".to_owned(), seconds: 6.5, error: Message::same("no space 𠮷") },
             Happening::Closed,
         ];
         let lines: Vec<LogLine> = events.into_iter().map(|event| LogLine { at, event }).collect();

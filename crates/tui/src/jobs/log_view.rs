@@ -12,6 +12,7 @@ use crate::field;
 use crate::page::Table;
 use crate::words as common;
 use crate::{figures, look, width};
+
 use inkstone_base::language::Language;
 
 /// Rows at the foot that show the marked line as a whole.

@@ -36,6 +36,7 @@ use super::page_state::PageState;
 use super::reading::{Rejects, Request};
 use inkstone_base::data::Report;
 use inkstone_base::job::{StageProgress, StageState};
+use inkstone_base::language::Message;
 
 /// Jobs that the list keeps; the oldest that have ended are left out.
 const KEPT: usize = 100;
@@ -71,7 +72,7 @@ pub struct JobsPage {
 
 #[derive(Default)]
 struct RejectList {
-    rejects: Option<Result<Rejects, String>>,
+    rejects: Option<Result<Rejects, Message>>,
     cursor: usize,
 }
 
@@ -269,7 +270,7 @@ impl JobsPage {
         };
     }
 
-    pub(crate) fn take_rejects(&mut self, rejects: Result<Rejects, String>) {
+    pub(crate) fn take_rejects(&mut self, rejects: Result<Rejects, Message>) {
         if let Some(list) = &mut self.rejects {
             list.rejects = Some(rejects);
         }

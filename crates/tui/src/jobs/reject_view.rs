@@ -11,7 +11,9 @@ use crate::page::Table;
 use crate::reading::{REJECTS_SHOWN, Reject, Rejects};
 use crate::words;
 use crate::{figures, look, width};
+
 use inkstone_base::language::Language;
+use inkstone_base::terms::term;
 
 /// Rows of the pane that shows one reject as a whole.
 const WHOLE: u16 = 6;
@@ -43,7 +45,13 @@ pub(super) fn table(jobs: &JobsPage, language: Language) -> Option<Table> {
     let cell = |text: &Option<String>| text.clone().unwrap_or_default();
     let row = |reject: &Reject| {
         let number = reject.row.map(|row| row.to_string()).unwrap_or_default();
-        vec![reject.file.clone(), number, cell(&reject.column), reject.reason.clone(), cell(&reject.value)]
+        vec![
+            reject.file.clone(),
+            number,
+            cell(&reject.column),
+            term(&reject.reason).to(language).to_owned(),
+            cell(&reject.value),
+        ]
     };
     Some(Table {
         header: header.map(|word| word.to(language).trim_end_matches(['：', ':']).to_owned()).to_vec(),
@@ -55,7 +63,7 @@ pub(super) fn draw(context: &PageContext<'_>, jobs: &JobsPage, frame: &mut Frame
     let Some(list) = &jobs.rejects else { return };
     let rejects = match &list.rejects {
         None => Err(Line::styled(context.say(words::READING), look::DIM)),
-        Some(Err(error)) => Err(Line::styled(error.as_str(), look::BAD)),
+        Some(Err(error)) => Err(Line::styled(error.to_string(), look::BAD)),
         Some(Ok(rejects)) if rejects.rows.is_empty() => Err(Line::raw(context.say(words::NO_REJECTS))),
         Some(Ok(rejects)) => Ok(rejects),
     };
@@ -90,7 +98,7 @@ fn draw_list(context: &PageContext<'_>, rejects: &Rejects, cursor: usize, frame:
         let file = reject.file.rsplit('/').next().unwrap_or_default();
         let row = reject.row.map(figures::count).unwrap_or_default();
         let column = reject.column.clone().unwrap_or_default();
-        (vec![file.to_owned(), row, column, reject.reason.clone()], look::PLAIN)
+        (vec![file.to_owned(), row, column, term(&reject.reason).to(context.language).to_owned()], look::PLAIN)
     };
     let marked = Cursor { at: cursor, top: first(cursor, room(page)) };
     list::draw(&columns, rejects.rows.len(), marked, row, frame, inner);
@@ -108,6 +116,6 @@ fn draw_reject(context: &PageContext<'_>, reject: &Reject, frame: &mut Frame<'_>
     if let Some(raw) = &reject.raw {
         lines.push(Line::styled(width::cut(raw, inside * 3), look::DIM));
     }
-    let block = look::pane(width::cut(&format!(" {} · {} ", reject.file, reject.reason), inside), false);
+    let block = look::pane(width::cut(&format!(" {} · {} ", reject.file, term(&reject.reason)), inside), false);
     look::message(lines, block, frame, area);
 }

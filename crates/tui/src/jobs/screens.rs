@@ -19,7 +19,9 @@ use crate::screens::ingest_report;
 use crate::{Language, Runner, Workspace};
 use inkstone_base::data::Report;
 use inkstone_base::job::{Ctx, StageProgress, StageState};
+use inkstone_base::language::Message;
 use inkstone_base::lock::Holder;
+use inkstone_base::message;
 use inkstone_tables::project::Project;
 
 fn stage(name: &str, done: u64, total: Option<u64>, seconds: u64, state: StageState) -> StageProgress {
@@ -41,10 +43,10 @@ fn pipeline(phase: Phase, stages: Vec<StageProgress>) -> JobEntry {
 }
 
 fn full_disk() -> Phase {
-    Phase::Failed(
+    Phase::Failed(message!(
+        "清洗: 第 1 份，共 3 份: 无法写入 .inkstone/clean/part-00001.parquet: 磁盘已满（os error 28）",
         "clean: part 1 of 3: cannot write .inkstone/clean/part-00001.parquet: No space left on device (os error 28)"
-            .to_owned(),
-    )
+    ))
 }
 
 /// The workbench with these jobs, as if they had come along by themselves.
@@ -85,7 +87,7 @@ fn many_jobs_are_listed_and_each_can_be_looked_at() {
     insta::assert_snapshot!("queue", bench.screen(SMALL, "9"));
     insta::assert_snapshot!("queue_waiting_large_english", bench.screen(LARGE, "L]"));
     let picture = bench.screen(SMALL, "L[[");
-    assert!(picture.contains("磁盘已满") && picture.contains("└ No space left"), "{picture}");
+    assert!(picture.contains("磁盘已满") && picture.contains("└ 磁盘已满"), "{picture}");
     // A click on the first line of the list.
     bench.click(5, 2);
     assert_eq!(bench.app.jobs.selected().unwrap().id, 0);
@@ -117,7 +119,7 @@ fn logged() -> Vec<LogLine> {
         Happening::Failed {
             job: job(),
             seconds: 9.5,
-            error: "clean: part 1: \u{1b}[31mNo space left on device".to_owned(),
+            error: Message::same("clean: part 1: \u{1b}[31mNo space left on device"),
         },
         Happening::Warning {
             text: "上次的位置读不出来，已改名为 session.json.set-aside 𠮷🙂".to_owned()
@@ -154,7 +156,7 @@ fn a_line_of_a_megabyte_and_control_characters_are_shown_within_the_frame() {
     bench.app.jobs.log.pose(vec![LogLine { at: day(1, 2), event: Happening::Warning { text: text.clone() } }]);
     let picture = bench.screen(SMALL, "9v");
     assert!(picture.contains("␛[2J超长") && !picture.contains('\u{1b}'), "{picture}");
-    bench.app.jobs.pose(vec![pipeline(Phase::Failed(text), half_way())]);
+    bench.app.jobs.pose(vec![pipeline(Phase::Failed(Message::same(text)), half_way())]);
     let picture = bench.screen(SMALL, "vv");
     assert!(picture.contains("␛[2J超长"), "{picture}");
 }
@@ -207,7 +209,7 @@ fn a_run_in_another_process_is_named_and_its_project_left_alone() {
     bench.press("r");
     bench.finish();
     let picture = bench.screen(LARGE, "9");
-    assert!(picture.contains("is being written by another run") && picture.contains("等它结束"), "{picture}");
+    assert!(picture.contains("正由另一个运行写入") && picture.contains("等它结束"), "{picture}");
     assert!(!ran.load(Ordering::Relaxed));
     drop(other);
     bench.press("r");
@@ -307,7 +309,7 @@ fn the_log_tells_what_happened_also_after_a_restart() {
     bench.press("r");
     bench.finish();
     let picture = bench.screen(LARGE, "9v");
-    for part in ["整条流水线 · 开始 · inkstone run", "ingest · 输入 9,520 输出 9,500 剔除 20", "失败", "no such column"]
+    for part in ["整条流水线 · 开始 · inkstone run", "读取 · 输入 9,520 输出 9,500 剔除 20", "失败", "no such column"]
     {
         assert!(picture.contains(part), "{part} is not in\n{picture}");
     }
@@ -445,7 +447,7 @@ fn what_the_page_lists_can_be_copied() {
     bench.app.jobs.log.pose(logged());
     bench.press("9Y");
     let csv = bench.app.take_clipboard().unwrap().replace("\r\n", "\n");
-    assert!(csv.starts_with("阶段,输入,输出,剔除,秒\ningest,9520,9500,20,4\n"), "{csv}");
+    assert!(csv.starts_with("阶段,输入,输出,剔除,秒\n读取,9520,9500,20,4\n"), "{csv}");
     bench.press("vY");
     let csv = bench.app.take_clipboard().unwrap().replace("\r\n", "\n");
     assert!(csv.starts_with("时间,内容\n2024-03-12 20:00:07,打开工作台 0.1.0\n"), "{csv}");

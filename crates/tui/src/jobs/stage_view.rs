@@ -14,9 +14,10 @@ use crate::page::{Page, Table};
 use crate::words as common;
 use crate::words::Word;
 use crate::{bars, figures, look, sentences, width};
-use inkstone_base::data::Report;
+use inkstone_base::data::{Report, message_of};
 use inkstone_base::job::{StageProgress, StageState};
 use inkstone_base::language::Language;
+use inkstone_base::terms::term;
 
 /// Characters of a cause that are shown.
 const MOST: usize = 2000;
@@ -81,7 +82,7 @@ fn columns(total: usize, stages: &[StageProgress]) -> [usize; 7] {
     let widest = |measure: fn(&StageProgress) -> usize, least: usize, most: usize| {
         stages.iter().map(measure).max().unwrap_or(least).clamp(least, most)
     };
-    let name = widest(|s| width::width(&s.name), 10, 24);
+    let name = widest(|s| width::width(&term(&s.name)), 10, 24);
     let rows = widest(|s| rows(s).len(), 9, 19);
     let time = 8;
     // A column that does not fit is left out, not cut: first the rate, then the rows dropped, then those out.
@@ -143,8 +144,10 @@ fn stage_line<'a>(
     let (bar, out, dropped, time, style) = match state {
         StageState::Running => {
             let share = stage.total.filter(|t| *t > 0).map(|t| stage.done as f64 / t as f64);
-            let time =
-                stage.eta().map_or_else(|| figures::span(stage.elapsed), |eta| format!("-{}", figures::span(eta)));
+            let time = stage.eta().map_or_else(
+                || figures::span(stage.elapsed),
+                |eta| format!("{} {}", context.say(words::LEFT), figures::span(eta)),
+            );
             let style = if phase == Some(&Phase::Running) { look::KEY } else { look::NOTE };
             (bar(share, stage.elapsed.as_millis(), widths[1]), String::new(), None, time, style)
         }
@@ -169,7 +172,7 @@ fn stage_line<'a>(
     let dropped = dropped.map(figures::count).unwrap_or_default();
     let gap = || Span::raw(" ");
     Line::from(vec![
-        Span::styled(width::left(&stage.name, widths[0]), name),
+        Span::styled(width::left(&term(&stage.name), widths[0]), name),
         gap(),
         Span::styled(bar, style),
         gap(),
@@ -204,9 +207,9 @@ fn draw_particulars(context: &PageContext<'_>, jobs: &JobsPage, frame: &mut Fram
     if let Some(StageState::Done(report)) = stage.map(|s| &s.state) {
         lines.extend(report_lines(context, report));
     }
-    let name = stage.map_or("", |s| s.name.as_str());
+    let name = stage.map(|stage| term(&stage.name)).unwrap_or_default();
     let lines: Vec<Line<'_>> = lines.into_iter().skip(jobs.scroll).collect();
-    let title = format!(" {} {} ", context.say(common::PARTICULARS), width::cut(name, 40));
+    let title = format!(" {} {} ", context.say(common::PARTICULARS), width::cut(&name, 40));
     look::message(lines, look::pane(title, false), frame, area);
 }
 
@@ -235,7 +238,7 @@ fn about_job<'a>(context: &PageContext<'_>, job: &JobEntry, columns: usize) -> V
             }
             lines.push(Line::from(vec![
                 Span::styled(format!("{}: ", context.say(words::WAY_OUT)), look::KEY),
-                Span::raw(way_out(context, job, error)),
+                Span::raw(way_out(context, job, &error.en)),
             ]));
             lines.push(Line::raw(""));
             lines
@@ -276,10 +279,10 @@ fn report_lines<'a>(context: &PageContext<'_>, report: &Report) -> Vec<Line<'a>>
         count(common::DROPPED, report.dropped_rows()),
         report.seconds
     ))];
-    let names = report.dropped.keys().chain(report.facts.keys()).map(|name| width::width(name));
+    let names = report.dropped.keys().chain(report.facts.keys()).map(|name| width::width(&term(name)));
     let columns = names.max().unwrap_or(0).clamp(24, 56);
     let pair = |name: &str, value: String, style: Style| {
-        let name = format!("  {} ", width::left(name, columns));
+        let name = format!("  {} ", width::left(&term(name), columns));
         Line::from(vec![Span::styled(name, look::DIM), Span::styled(value, style)])
     };
     let mut reasons: Vec<(&String, &u64)> = report.dropped.iter().collect();
@@ -297,6 +300,7 @@ fn report_lines<'a>(context: &PageContext<'_>, report: &Report) -> Vec<Line<'a>>
 fn fact(value: &Value) -> String {
     match value {
         Value::String(text) => width::cut(text, 400),
+        Value::Object(_) if message_of(value).is_some() => width::cut(&message_of(value).unwrap_or_default(), 400),
         Value::Number(n) if n.is_u64() => width::right(&figures::count(n.as_u64().unwrap_or_default()), 12),
         Value::Number(n) => width::right(&figures::number(n.as_f64().unwrap_or(f64::NAN), 4), 12),
         other => width::cut(&other.to_string(), 400),
@@ -311,13 +315,21 @@ pub(super) fn table(jobs: &JobsPage, language: Language) -> Table {
             StageState::Done(report) => [report.rows_in, report.rows_out, report.dropped_rows()].map(|n| n.to_string()),
             _ => [stage.done.to_string(), String::new(), String::new()],
         };
-        vec![stage.name.clone(), rows_in, out, dropped, format!("{}", stage.elapsed.as_secs_f64())]
+        vec![
+            term(&stage.name).to(language).to_owned(),
+            rows_in,
+            out,
+            dropped,
+            format!("{}", stage.elapsed.as_secs_f64()),
+        ]
     };
     Table::new(language, &header, jobs.stages().iter().map(row).collect())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]

@@ -1,5 +1,6 @@
 //! Draws the page of jobs: the list above, below it the stages of a job or the log; and the word on jobs in the first line.
 
+use inkstone_base::terms::term;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::style::Style;
@@ -152,7 +153,7 @@ impl JobColumns {
         let percent = share.filter(|_| job.phase != Phase::Waiting).map(|share| format!("{:.0}%", 100.0 * share));
         let worked = if job.phase == Phase::Waiting { String::new() } else { figures::span(job.worked) };
         let left = Some(job).filter(|job| job.is_under_way()).and_then(JobEntry::left);
-        let left = left.map(|left| format!("-{}", figures::span(left))).unwrap_or_default();
+        let left = left.map(|left| format!("{} {}", context.say(words::LEFT), figures::span(left))).unwrap_or_default();
         let gap = || Span::raw(" ");
         let name = if selected { look::SELECTED } else { look::PLAIN };
         Line::from(vec![
@@ -176,10 +177,10 @@ impl JobColumns {
 
 /// The stage at work with its number: `9/35 clean`.
 fn stage_of(job: &JobEntry, stage: Option<&StageProgress>) -> String {
-    let name = stage.map_or("", |stage| &stage.name);
+    let name = stage.map(|stage| term(&stage.name)).unwrap_or_default();
     match job.course.filter(|_| job.is_under_way()) {
         Some(course) => format!("{}/{} {name}", course.stage, course.stages),
-        None => name.to_owned(),
+        None => name.to_string(),
     }
 }
 

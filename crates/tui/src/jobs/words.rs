@@ -5,44 +5,45 @@ use inkstone_base::words;
 pub(super) use crate::words::{CANCELLED as STOPPED, FAILED as FAILED_SHORT, SECONDS};
 
 words! {
+    LEFT: "余", "left";
     PAUSED: "已暂停", "paused";
     WAITING: "等待", "waiting";
-    ACTIVE: "进行中", "under way";
+    ACTIVE: "进行中", "running";
     ENDED: "已结束", "ended";
     JOB_UNIT: "任务", "jobs";
     WORKERS: "工作进程", "workers";
 
-    ASK_CANCEL: "停止这个任务？已完成的部分保留，下次从那里继续。", "Stop this job? What is finished is kept, and the next run goes on from there.";
-    ASK_QUIT: "还有任务没有结束。全部停止并退出？", "There are jobs that have not ended. Stop them all and leave?";
+    ASK_CANCEL: "停止这个任务？已完成的部分保留，下次从那里继续。", "Stop this job? Finished work is kept, and the next run continues from there.";
+    ASK_QUIT: "还有任务没有结束。全部停止并退出？", "Some jobs are still running. Stop them all and quit?";
     REMOVED: "已从队列移除", "removed from the queue";
-    QUEUED: "已排队，前面还有任务", "waits for the jobs before it";
-    HELD: "已暂停：正在做的一小步做完后停下；按 P 继续", "pausing after the step at hand; press P to resume";
+    QUEUED: "已排队，前面还有任务", "queued behind other jobs";
+    HELD: "完成当前批次后暂停；按 P 继续", "pausing after the current batch; press P to resume";
     GOES_ON: "继续进行", "resumed";
 
-    WHILE_WAITING: "排队等待：写项目的任务一次只运行一个，轮到时自动开始。按 c 移除。", "In the queue: jobs that write the project run one at a time, and this one starts in its turn. Press c to remove it.";
-    WHILE_PAUSED: "已暂停：暂停的时间不计入用时、速度与剩余时间。按 P 继续，按 c 停止。", "Paused: the pause counts in no time, rate or time left. Press P to resume, c to stop.";
-    WHILE_STOPPING: "正在停止：做完手上的一小步，收好已写的部分。", "Stopping: the step at hand ends, and what it wrote is kept.";
+    WHILE_WAITING: "排队等待：写项目的任务一次只运行一个，轮到时自动开始。按 c 移除。", "Queued: jobs that write the project run one at a time; this one starts in its turn. Press c to remove it.";
+    WHILE_PAUSED: "已暂停：暂停的时间不计入用时、速度与剩余时间。按 P 继续，按 c 停止。", "Paused: pauses are left out of times and rates. Press P to resume, c to stop.";
+    WHILE_STOPPING: "正在停止：完成当前批次，保留已写的部分。", "Stopping after the current batch; what it wrote is kept.";
+    WHILE_RUNNING: "运行中：可以照常翻看其他页。P 暂停，c 停止。", "Running: use the other pages meanwhile. P pause, c stop.";
+    WAY_OUT: "怎么办", "what to do";
     RESUME: "继续", "resume";
-    WHILE_RUNNING: "运行中：可以照常翻看其他页。P 暂停，c 停止。", "Running: all other pages can be used meanwhile. P pauses, c stops.";
-    WAY_OUT: "怎么办", "way out";
     OUT_HELD: "另一个进程正在写这个项目：等它结束，或停掉它，再开始。", "Another process is writing this project: wait until it has ended, or stop it, and start again.";
     OUT_FOLDER: "这个文件夹里有别的文件，不是砚创建的，所以什么也没有写。在 workbench.toml 里指定一个新的或空的文件夹。", "That folder holds other files and is not Inkstone's, so nothing was written. Name a new or empty folder in workbench.toml.";
     OUT_DISK: "磁盘已满：腾出空间后再开始；已完成的阶段不会重算。", "The disk is full: make room and start again; finished stages are not computed twice.";
     OUT_PERMISSION: "没有写的权限：检查文件夹的权限，或在 workbench.toml 的 [project] dir 里换一个文件夹。", "There is no permission to write: check the permissions of the folder, or name another one as [project] dir in workbench.toml.";
-    OUT_INTERNAL: "这是程序内部的错误：其余各页照常可用。重试一次；再次出现时请把这一页连同日志报告上来。", "This is an error of the program; the other pages still work. Try once more; if it happens again, report it with this page and its log.";
-    OUT_SOURCE: "在 workbench.toml 里改好，再按 r：配置会重新读取。", "Correct workbench.toml and press r: it is read again.";
+    OUT_INTERNAL: "这是程序内部的错误：其余各页照常可用。重试一次；再次出现时请把这一页连同日志报告上来。", "This is an error of the program; the other pages still work. Try again; if it happens once more, report it with this page and its log.";
+    OUT_SOURCE: "在 workbench.toml 里改好，再按 r：运行前会重新读取配置。", "Correct workbench.toml and press r: the configuration is read again before a run.";
     OUT_PAGE: "回到它的那一页重新开始；已完成的部分不会重算：按", "Start it again on its page; what is finished is not computed twice: press";
 
     LOG: "日志", "Log";
     LOG_EMPTY: "还没有日志。任务开始、阶段结束、出错都会记在这里；按 r 运行流水线。", "Nothing was logged yet. Jobs that begin, stages that end and errors are noted here; press r to run the pipeline.";
-    LOG_FOUND_NOTHING: "没有一行含有这些字。Esc 取消搜索。", "No line holds these words. Esc leaves the search.";
+    LOG_FOUND_NOTHING: "没有一行含有这些字。Esc 取消搜索。", "No line has these words. Esc cancels the search.";
     LOG_UNREADABLE: "读不到以前的日志", "earlier lines cannot be read";
     TIME: "时间", "time";
     LINE: "内容", "line";
 
     OPENED: "打开工作台", "workbench opened";
     OPENED_READ_ONLY: "打开工作台（只读）", "workbench opened (read-only)";
-    CLOSED: "离开工作台", "workbench left";
+    CLOSED: "离开工作台", "workbench closed";
     ENTERED_QUEUE: "排队", "queued";
     STARTED: "开始", "started";
     PAUSED_NOW: "暂停", "paused";

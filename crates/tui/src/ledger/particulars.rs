@@ -11,8 +11,9 @@ use super::view::{called, kind, rules};
 use super::words as w;
 use crate::context::PageContext;
 use crate::{figures, look, sentences};
-use inkstone_base::language::Language;
 use inkstone_lab::ledger::{BookTrial, Series};
+
+use inkstone_base::language::Language;
 
 /// Lines from which the curve stands below the text; with fewer it stands beside it.
 const TALL: u16 = 16;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use chrono::{DateTime, Days, NaiveDate, Utc};
 use serde_json::json;
 use tempfile::TempDir;
@@ -16,6 +16,7 @@ use crate::bench::{Bench, LARGE, SMALL, empty};
 use crate::page::Page;
 use crate::page_state::PageState;
 use inkstone_base::data::Key;
+use inkstone_base::message;
 use inkstone_lab::backtest::{IcSummary, PortfolioFigures};
 use inkstone_lab::ledger::{Book, Details, EntryFigures, EntryKind, Ledger, Series, Trial};
 use inkstone_tables::project::Project;
@@ -239,7 +240,12 @@ fn a_deletion_that_fails_says_why_and_can_be_left() {
     let dir = empty();
     kept(dir.path());
     let held = LedgerBench {
-        delete: Arc::new(|_, _| bail!("the journal ledger is in use by another run (process 4711)")),
+        delete: Arc::new(|_, _| {
+            inkstone_base::bail!(
+                "日志库 ledger 正被另一个运行使用（进程 4711）",
+                "the journal ledger is in use by another run (process 4711)"
+            )
+        }),
         ..bench_of(dir.path())
     };
     let mut bench = Bench::open(&dir, |w| w.ledger = Some(held));
@@ -257,7 +263,10 @@ fn a_broken_seal_is_told_where_the_title_is() {
             let path = dir.path().join("ledger");
             move |_| {
                 let mut book = Book::new(&Ledger::open(&path)?)?;
-                book.problems = vec!["line 5 was taken away".into(), "the details of entry 2 were changed".into()];
+                book.problems = vec![
+                    message!("第 5 行被取走", "line 5 was taken away"),
+                    message!("记录 2 的详情被改动", "the details of entry 2 were changed"),
+                ];
                 Ok(Some(book))
             }
         }),
@@ -265,7 +274,7 @@ fn a_broken_seal_is_told_where_the_title_is() {
     };
     let mut bench = Bench::open(&dir, |w| w.ledger = Some(broken));
     let screen = bench.screen(LARGE, "8");
-    assert!(screen.contains("✗ 封条已破: line 5 was taken away · 另有 1"), "{screen}");
+    assert!(screen.contains("✗ 校验不符: 第 5 行被取走 · 另有 1"), "{screen}");
 }
 
 #[test]
@@ -279,8 +288,11 @@ fn a_ledger_that_is_held_is_waited_for_and_read_again() {
         read: Arc::new(move |ctx| -> Result<Option<Book>> {
             if tries.fetch_add(1, Ordering::Relaxed) == 0 {
                 std::thread::sleep(Duration::from_millis(50));
-                return Err(anyhow::anyhow!("the journal .inkstone/ledger is in use by another run (process 4711)"))
-                    .context("the ledger .inkstone/ledger");
+                return Err(inkstone_base::error!(
+                    "日志库 .inkstone/ledger 正被另一个运行使用（进程 4711）",
+                    "the journal .inkstone/ledger is in use by another run (process 4711)"
+                ))
+                .context(message!("台账 .inkstone/ledger", "the ledger .inkstone/ledger"));
             }
             read(ctx)
         }),
@@ -291,7 +303,7 @@ fn a_ledger_that_is_held_is_waited_for_and_read_again() {
     insta::assert_snapshot!("reading", bench.picture(SMALL));
     bench.settle();
     insta::assert_snapshot!("failed", bench.picture(SMALL));
-    assert!(bench.screen(SMALL, "u").contains("封条完好"));
+    assert!(bench.screen(SMALL, "u").contains("校验完好"));
 }
 
 #[test]

@@ -17,9 +17,10 @@ use crate::list::{self, ListColumn};
 use crate::page::{Table, exact};
 use crate::words::Word;
 use crate::{figures, look, sentences, width};
-use inkstone_base::language::Language;
 use inkstone_lab::ledger::{BookTrial, EntryKind};
 use inkstone_market::Price;
+
+use inkstone_base::language::Language;
 
 /// Columns and rows from which all panes stand side by side.
 const LARGE: (u16, u16) = (110, 28);
@@ -202,7 +203,7 @@ fn draw_list(
         [first, rest @ ..] => {
             let more =
                 if rest.is_empty() { String::new() } else { format!(" · {} {}", context.say(w::MORE), rest.len()) };
-            Span::styled(format!("· {}: {first}{more} ", context.say(w::BROKEN)), look::BAD)
+            Span::styled(format!("· {}: {}{more} ", context.say(w::BROKEN), first.to(context.language)), look::BAD)
         }
     };
     let room = (area.width as usize).saturating_sub(used + 2);

@@ -9,11 +9,11 @@ pub(super) use crate::words::{
 
 words! {
     NO_BENCH: "这个工作台没有打开项目配置，看不到台账。", "This workbench was opened without a configuration: there is no ledger to look at.";
-    NO_LEDGER: "台账还是空的：每跑一次回测就记一笔。在 workbench.toml 里写 [[factor]]，到任务页按 r 运行。", "The ledger is empty: every backtest that runs is noted in it. Write a [[factor]] in workbench.toml and press r on the page of jobs.";
+    NO_LEDGER: "台账还是空的：每跑一次回测就记一笔。在 workbench.toml 里写 [[factor]]，到任务页按 r 运行。", "The ledger is empty: every backtest is recorded in it. Write a [[factor]] in workbench.toml and press r on the page of jobs.";
     READING: "读取中…（另一次运行占着台账时，最多等 10 秒）", "reading… (up to 10 seconds where another run holds the ledger)";
     TRIALS: "次试验", "trials";
-    INTACT: "✓ 封条完好", "✓ seal intact";
-    BROKEN: "✗ 封条已破", "✗ seal broken";
+    INTACT: "✓ 校验完好", "✓ seal intact";
+    BROKEN: "✗ 校验不符", "✗ seal broken";
     MORE: "另有", "and more:";
     NOTHING_LEFT: "没有符合筛选的条目：/ 改筛选，清空则全列。", "No entry matches the filter: / changes it, an empty filter lists all.";
     BY_TIME: "按时间", "by time";
@@ -22,12 +22,12 @@ words! {
     BY_RANK_IC: "按 RankIC", "by RankIC";
     BY_T: "按 t", "by t";
     BY_NAME: "按名称", "by name";
-    NUMBER: "号", "id";
+    NUMBER: "编号", "id";
     WHEN: "时间", "recorded";
     BACKTEST: "回测", "backtest";
-    CELL: "实验单元", "cell";
+    CELL: "实验单元", "experiment";
     RULES: "规则", "rules";
-    RUNS: "次", "runs";
+    RUNS: "运行数", "runs";
     DSR: "DSR", "DSR";
     Q: "q", "q";
     DELETED: "已删除", "deleted";
@@ -35,8 +35,8 @@ words! {
     OPEN: "开", "open";
     CLOSE: "收", "close";
     VWAP: "均", "vwap";
-    PARTICULARS: "详情", "particulars";
-    SUMMARY: "总评", "worth";
+    PARTICULARS: "详情", "details";
+    SUMMARY: "总评", "summary";
     HISTOGRAM: "分布", "histogram";
     RAN: "运行次数", "runs";
     KEPT: "其中保留", "kept in full";
@@ -44,11 +44,11 @@ words! {
     LOOKAHEAD: "⚠ 未来函数：数字不可用", "⚠ LOOK-AHEAD: do not trust the figures";
     ANNUAL: "年化", "annual";
     PSR: "PSR", "PSR";
-    LUCK: "运气最好", "best by luck";
+    LUCK: "纯运气上限", "best by luck";
     NEEDED: "需天数", "days needed";
     INPUTS: "输入", "inputs";
     TRIAL: "试验键", "trial";
-    SEAL: "封条", "seal";
+    SEAL: "校验", "seal";
     GROUP: "同一想法", "same idea as";
     PARAMETERS: "参数", "parameters";
     ONLY_FIGURES: "名称、参数与数字都已删去；它试过、结果与收益如何，仍在这里计数。", "Name, parameters and figures are gone; the trial, its result and its returns still count.";
@@ -77,7 +77,7 @@ pub(super) fn counted(language: Language, [trials, ideas, runs, deleted, missing
             "试了 {trials} 次（{ideas} 个不同的想法），运行 {runs} 次，删除 {deleted} 条，缺失 {missing} 行。试得越多，靠运气撞上好结果的机会越大。"
         ),
         Language::En => format!(
-            "{trials} trials ({ideas} different ideas), {runs} runs, {deleted} deleted, {missing} lines missing. The more is tried, the likelier luck looks like skill."
+            "{trials} trials ({ideas} different ideas), {runs} runs, {deleted} deleted, {missing} lines missing. The more you try, the likelier luck looks like skill."
         ),
     }
 }

@@ -9,8 +9,9 @@ use super::shelf::Shelf;
 use super::words as w;
 use crate::context::PageContext;
 use crate::{bars, figures, look, sentences, width};
-use inkstone_base::language::Language;
 use inkstone_lab::ledger::BookTrial;
+
+use inkstone_base::language::Language;
 
 /// Rate of false discoveries at which trials are counted.
 const RATE: f64 = 0.05;

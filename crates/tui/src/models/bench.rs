@@ -8,6 +8,7 @@ use chrono::NaiveDateTime;
 
 use crate::Runner;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Message;
 
 /// Lists the model files at hand.
 pub(crate) type ListModels = Arc<dyn Fn(&Ctx) -> Result<Vec<ModelCard>> + Send + Sync>;
@@ -48,7 +49,7 @@ pub struct ArgumentFault {
     /// Flag of the setting without dashes; empty where several flags make it.
     pub flag: String,
     /// The reason and the way out.
-    pub why: String,
+    pub why: Message,
 }
 
 /// A model file as its header describes it.
@@ -82,7 +83,7 @@ pub struct ModelCard {
     /// True if its text is tokens with spaces between them.
     pub spaced: bool,
     /// The reason why it cannot be used.
-    pub fault: Option<String>,
+    pub fault: Option<Message>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

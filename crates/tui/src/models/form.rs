@@ -8,6 +8,7 @@ use super::words;
 use crate::errand::Errand;
 use crate::field::Field;
 use crate::list::Cursor;
+
 use inkstone_base::language::{Language, Word};
 
 /// The formats of lines; the first one follows the name of the file.
@@ -213,7 +214,7 @@ impl Form {
         };
         own.or_else(|| {
             let faults = self.checked.as_ref()?.get()?;
-            faults.iter().find(|fault| fault.flag == flag).map(|fault| fault.why.clone())
+            faults.iter().find(|fault| fault.flag == flag).map(|fault| fault.why.to(language).to_owned())
         })
     }
 
@@ -222,7 +223,7 @@ impl Form {
         let rows = self.rows();
         let of_none =
             |fault: &&ArgumentFault| rows.iter().all(|row| self.line(*row).0 != fault.flag || *row == FormRow::Kind);
-        checked.fault().or_else(|| checked.get()?.iter().find(of_none).map(|fault| fault.why.as_str()))
+        checked.fault().or_else(|| checked.get()?.iter().find(of_none).map(|fault| &*fault.why))
     }
 
     /// The first line that is wrong.

@@ -16,6 +16,7 @@ use crate::context::PageContext;
 use crate::field;
 use crate::list::{self, ListColumn};
 use crate::{bars, figures, look, width};
+
 use inkstone_base::language::Word;
 
 pub(super) fn draw(context: &PageContext<'_>, models: &ModelsPage, tool: Tool, frame: &mut Frame<'_>, area: Rect) {

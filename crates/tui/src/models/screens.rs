@@ -158,7 +158,7 @@ fn the_form_is_checked_line_by_line_before_anything_starts() {
     let faults = bench.screen(SMALL, "jjj/ 2024-02-30<enter>j/x<enter>");
     insta::assert_snapshot!("form_faults_english", faults);
     let refused = bench.screen(SMALL, "<enter>");
-    assert!(refused.contains("put right what is marked first") && !bench.app.busy(), "{refused}");
+    assert!(refused.contains("fix what is marked first") && !bench.app.busy(), "{refused}");
     // The disk is asked too, and Esc takes back what was typed.
     let nowhere = bench.screen(SMALL, "gj/\u{0}nowhere.jsonl<enter>");
     assert!(nowhere.contains("✗ there is no nowhere.jsonl"), "{nowhere}");
@@ -207,13 +207,21 @@ fn a_training_shows_its_loss_while_it_lasts_and_the_model_afterwards() {
     barrier.wait();
     bench.finish();
     let done = bench.screen(SMALL, "");
-    assert!(done.contains("trained") && done.contains("Enter shows the model"), "{done}");
+    assert!(done.contains("trained") && done.contains("Enter show the model"), "{done}");
     assert!(bench.screen(SMALL, "<enter>").contains(" / 4"));
 }
 
 #[test]
 fn a_training_that_fails_says_why_and_what_to_press() {
-    let mut bench = models(cards(), Arc::new(|_| bail!("the loss is no longer a number in epoch 2 of 5: lower --lr")));
+    let mut bench = models(
+        cards(),
+        Arc::new(|_| {
+            inkstone_base::bail!(
+                "第 2 轮（共 5 轮）损失不再是数：请降低 --lr",
+                "the loss is no longer a number in epoch 2 of 5: lower --lr"
+            )
+        }),
+    );
     bench.press("t");
     bench.press("<enter>");
     bench.finish();

@@ -8,6 +8,7 @@ use anyhow::{Result, bail};
 use super::{Answer, ArgumentFault, AskModel, ModelBench, ModelCard, Plane, Question, Surprised, Tool};
 use crate::Runner;
 use inkstone_base::data::Report;
+use inkstone_base::message;
 
 const OF_WORDS: [Tool; 3] = [Tool::Nearest, Tool::Analogy, Tool::Plane];
 /// Words near to any other.
@@ -31,7 +32,10 @@ pub(super) fn cards() -> Vec<ModelCard> {
     vec![
         ModelCard {
             bytes: 912_000,
-            fault: Some("models/cut.model is cut short or damaged; train it again".to_owned()),
+            fault: Some(message!(
+                "models/cut.model 不完整或已损坏；请重新训练",
+                "models/cut.model is cut short or damaged; train it again"
+            )),
             ..card("cut.model", "tfidf")
         },
         ModelCard {
@@ -131,10 +135,13 @@ fn check(args: &[String]) -> Vec<ArgumentFault> {
     let after = |flag: &str| args.iter().position(|arg| arg == flag).map(|at| args[at + 1].as_str());
     let mut faults = Vec::new();
     if after("--input").is_some_and(|input| input.contains("nowhere")) {
-        faults.push(ArgumentFault { flag: "input".to_owned(), why: "there is no nowhere.jsonl".to_owned() });
+        faults.push(ArgumentFault {
+            flag: "input".to_owned(),
+            why: message!("没有 nowhere.jsonl", "there is no nowhere.jsonl"),
+        });
     }
     if after("--output").is_some_and(|output| output.contains("word2vec.model")) {
-        let why = "models/word2vec.model is there already".to_owned();
+        let why = message!("models/word2vec.model 已存在", "models/word2vec.model is there already");
         faults.push(ArgumentFault { flag: "output".to_owned(), why });
     }
     faults

@@ -11,6 +11,7 @@ use crate::context::PageContext;
 use crate::list::{self, ListColumn};
 use crate::page::Table;
 use crate::{figures, look};
+
 use inkstone_base::language::Language;
 
 /// Columns from which list and what is done stand side by side.

@@ -9,7 +9,7 @@ pub(super) use crate::words::{
 };
 
 words! {
-    NO_BENCH: "这里没有项目，模型页无事可做。", "There is no project here, and nothing for this page to do.";
+    NO_BENCH: "这里没有项目，模型页无事可做。", "There is no project here, so this page has nothing to show.";
     NO_MODELS: "还没有模型。按 t 用本项目的语料训练一个（写入 models/），或把模型文件（本程序的模型、.vec、.bin、.arpa）放进配置文件所在目录或其 models/ 下。", "There are no models yet. Press t to train one on the documents of this project (it goes to models/), or put files (models of this program, .vec, .bin, .arpa) beside the configuration or into models/ there.";
     LOOKING: "正在查看模型文件…", "looking for model files…";
     UNTIL: "数据截至", "data until";
@@ -17,16 +17,16 @@ words! {
     DIM: "维/阶", "dim";
     WORDS: "词", "words";
 
-    SEEN_UNTIL: "数据截至", "data until";
+    SEEN_UNTIL: "数据截至", "trained to";
     NEVER_SAID: "⚠ 文件没有写明数据截至何时：不要用在更早的日期上", "⚠ the file does not say until when its data reach: do not use it on earlier dates";
     FITTED_ON: "训练于", "fitted on";
     TOKENS_UNIT: "个词元", "tokens";
     WORDS_UNIT: "个词", "words";
     COLUMNS_UNIT: "列", "columns";
     DIM_UNIT: "维", "dimensions";
-    ORDER_UNIT: "阶", "words an n-gram";
+    ORDER_UNIT: "阶", "order";
     LOSSES: "每轮损失", "loss of each pass";
-    ASK_IT: "可以问", "ask it";
+    ASK_IT: "可用", "ask";
     NO_TOOLS: "这类模型没有可问的词。用 inkstone embed 或 explain 看它如何读文档。", "A model of this kind cannot be asked for words. inkstone embed and explain show how it reads documents.";
     BROKEN: "这个文件不能用", "this file cannot be used";
 
@@ -52,8 +52,8 @@ words! {
     NOTHING_ALIKE: "也没有写法相近的词。用更低的 min-count 或更多文本重新训练。", "Nothing is written alike either. Train on more text, or with a lower min-count.";
     MADE_OF_PARTS: "不在词表，由字合成", "not among its words, made of characters";
     NOTHING_NEAR: "没有近邻。", "Nothing is near.";
-    GO_ON_NEAREST: "Enter 以此词再问", "Enter asks for this word";
-    GO_ON_FOLLOWING: "Enter 接上此词再续", "Enter takes this word and goes on";
+    GO_ON_NEAREST: "Enter 以此词再问", "Enter ask for this word";
+    GO_ON_FOLLOWING: "Enter 接上此词再续", "Enter take this word and go on";
     NOT_KNOWN: "未知词", "unknown";
     END: "结束", "the end";
     BITS: "比特", "bits";
@@ -69,8 +69,8 @@ words! {
     OUTPUT: "写入", "output";
     THIS_CORPUS: "本项目清洗后的语料", "this project's documents";
     NO_LIMIT: "全部", "all of it";
-    TRAIN_KEYS: "Enter 开始 · / 改 · ←/→ 换 · Esc 返回", "Enter starts · / types · ←/→ changes · Esc leaves";
-    CANNOT_START: "先改正标出的项", "put right what is marked first";
+    TRAIN_KEYS: "Enter 开始 · / 修改 · ←/→ 换选项 · Esc 返回", "Enter start · / type · ←/→ change · Esc back";
+    CANNOT_START: "先改正标出的项", "fix what is marked first";
     JOB_BUSY: "有任务正在进行：训练会排队，轮到时自动开始", "a job is under way: the training will wait in the queue";
     CHECKING: "正在检查…", "checking…";
     WHOLE: "整数", "whole number";
@@ -88,7 +88,7 @@ words! {
     FAILED: "训练失败", "the training failed";
     LOST: "任务没有开始，或中途断掉；见任务页", "the job never began, or broke off; see the page of jobs";
     CANCELLED: "训练已停止；若留有检查点，以同样的参数再训练会从那里继续", "the training was stopped; where it left a checkpoint, the same settings go on from there";
-    AFTER_DONE: "Enter 看这个模型", "Enter shows the model";
+    AFTER_DONE: "Enter 看这个模型", "Enter show the model";
     AFTER_FAILED: "按 t 改参数再试", "press t to change it and try again";
     NO_LOSS: "这种训练只计数，没有损失曲线", "this training counts, it has no loss";
     LOSS: "损失", "loss";

@@ -15,8 +15,9 @@ use crate::errand::Errand;
 use crate::field;
 use crate::page::Table;
 use crate::{bars, figures, look, width};
-use inkstone_base::language::Word;
 use inkstone_onnx::{Answered, Description, Head, Question, Reply};
+
+use inkstone_base::language::Word;
 
 /// Texts that stand for a mask, whatever the model's own token.
 const MASKS: [&str; 2] = ["[MASK]", "<mask>"];

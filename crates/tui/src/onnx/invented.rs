@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
 use super::OnnxBench;
 use inkstone_onnx::runtime::{Candidate, Library, Machine};
@@ -14,18 +14,25 @@ use inkstone_onnx::{
     RuntimeParams, Size, TensorInfo, Until, Vocabulary,
 };
 
-pub(super) fn machine(library: Result<Library, String>) -> Machine {
+use inkstone_base::language::{Message, Word};
+use inkstone_base::{bail, message};
+
+pub(super) fn machine(library: Result<Library, Message>) -> Machine {
     let there = library.is_ok();
     Machine {
         cores: 8,
         library,
         places: vec![Candidate {
             file: "/home/li/.local/share/inkstone/runtime/onnxruntime/capi/libonnxruntime.so.1.31.1".into(),
-            from: "the runtime folder",
+            from: Word("运行库文件夹", "the runtime folder"),
             named: false,
         }],
-        cuda_lacks: there
-            .then(|| vec!["libonnxruntime_providers_cuda.so (the library is the one for processors alone)".into()]),
+        cuda_lacks: there.then(|| {
+            vec![message!(
+                "libonnxruntime_providers_cuda.so（该代码库只支持 CPU）",
+                "libonnxruntime_providers_cuda.so (the library is the one for processors alone)"
+            )]
+        }),
         devices: Vec::new(),
     }
 }
@@ -90,12 +97,17 @@ pub(super) fn invented() -> Vec<Listed> {
     let uses = [("tone", Output::Scores), ("vector", Output::Embedding)];
     let mut odd = listed("models/odd/model.onnx", vec![vectors()], &[]);
     if let Ok(found) = &mut odd.found {
-        found.vocabulary =
-            Some(Err("there is no tokenizer in models/odd: neither tokenizer.json nor vocab.txt".into()));
+        found.vocabulary = Some(Err(message!(
+            "models/odd 中没有分词器：没有 tokenizer.json 或 vocab.txt",
+            "there is no tokenizer in models/odd: neither tokenizer.json nor vocab.txt"
+        )));
         found.header.outputs[0].name = "名\u{1b}[31m\u{202e}字𠮷👨‍👩‍👧".into();
     }
     let mut broken = listed("half-copied.onnx", vec![], &[]);
-    broken.found = Err("half-copied.onnx is not an ONNX model, or a damaged one: export the model again".into());
+    broken.found = Err(message!(
+        "half-copied.onnx 不是 ONNX 模型，或已损坏：请重新导出模型",
+        "half-copied.onnx is not an ONNX model, or a damaged one: export the model again"
+    ));
     vec![
         listed("models/macbert-tone/model.onnx", vec![vectors(), Head::Classes(Some(3)), Head::Masks], &uses),
         listed("models/encoder/model.onnx", vec![vectors()], &[("near", Output::Embedding)]),
@@ -137,7 +149,10 @@ pub(super) fn answer(question: &Question) -> Result<Answered> {
         Question::Compare(_, b) if b == "空" => Reply::Compare(f64::NAN),
         Question::Compare(..) => Reply::Compare(0.8731),
         Question::Classify(text) if text == "坏" => {
-            bail!("models/macbert-tone/model.onnx failed while it ran: bad allocation")
+            bail!(
+                "models/macbert-tone/model.onnx 运行时失败：bad allocation",
+                "models/macbert-tone/model.onnx failed while it ran: bad allocation"
+            )
         }
         Question::Classify(_) => {
             Reply::Classify(vec![("利空".into(), 0.0712), ("中性".into(), 0.2155), ("利好".into(), 0.7133)])

@@ -10,8 +10,9 @@ use super::words;
 use crate::context::PageContext;
 use crate::onnx::OnnxPage;
 use crate::{look, sentences, width};
-use inkstone_base::language::Word;
 use inkstone_onnx::runtime::Machine;
+
+use inkstone_base::language::{Message, Word};
 
 pub(super) fn draw(context: &PageContext<'_>, onnx: &OnnxPage, frame: &mut Frame<'_>, area: Rect) {
     let cells = usize::from(area.width);
@@ -60,7 +61,11 @@ fn devices(context: &PageContext<'_>, machine: &Machine) -> String {
         Some(lacks) => {
             let mend = machine.mend().map_or(String::new(), |mend| format!(" → {mend}"));
             let names = if names.is_empty() { String::new() } else { format!(" {}", names.join(", ")) };
-            line += &format!(" · ✗ CUDA{names}{mend} · {} {}", context.say(words::LACKS), lacks.join(", "));
+            line += &format!(
+                " · ✗ CUDA{names}{mend} · {} {}",
+                context.say(words::LACKS),
+                Message::joined(lacks, Word("、", ", ")).to(context.language)
+            );
         }
         None if names.is_empty() => {}
         None => line += &format!(" · {}", names.join(", ")),

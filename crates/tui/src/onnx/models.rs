@@ -13,8 +13,9 @@ use crate::desk::Desk;
 use crate::list::{self, ListColumn};
 use crate::page::Table;
 use crate::{Language, figures, look, sentences, width};
-use inkstone_base::language::Word;
 use inkstone_onnx::{Description, Head, Listed, OnnxParams, Output, Pooling};
+
+use inkstone_base::language::Word;
 
 pub(super) fn draw(context: &PageContext<'_>, onnx: &OnnxPage, frame: &mut Frame<'_>, area: Rect) {
     let models = onnx.models();

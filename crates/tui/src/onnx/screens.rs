@@ -14,6 +14,8 @@ use crate::bench::{Bench, LARGE, SMALL, empty};
 use crate::page_state::PageState;
 use crate::{Language, Start, UnknownLibrary, Workspace};
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Message;
+use inkstone_base::message;
 use inkstone_onnx::runtime::Machine;
 use inkstone_onnx::testing::{has_library, opening};
 use inkstone_onnx::{Device, OnnxParams, Output, Probe, Sample, WordCutter, meter, models};
@@ -51,9 +53,13 @@ fn what_is_not_there_is_told_with_the_way_out() {
     let mut bench = self::bench(|w| w.onnx = Some(onnx(|| bail!("feature \"tone\": no such folder"))));
     assert!(bench.screen(SMALL, "").contains("✗ feature \"tone\": no such folder"));
     let mut bench = self::bench(|w| {
-        let error = "there is no ONNX Runtime library of version 1.24 or later on this machine (/usr/lib/libonnxruntime.so.1.17.1 is \
-                     ONNX Runtime 1.17.1, older than 1.24, which this program needs): `inkstone doctor --fix` installs one that fits";
-        w.onnx.as_mut().unwrap().machine = Arc::new(move || machine(Err(error.to_owned())));
+        let error = || {
+            message!(
+                "本机没有版本 1.24 或更高的 ONNX Runtime 代码库（/usr/lib/libonnxruntime.so.1.17.1 是 ONNX Runtime 1.17.1，低于所需的 1.24）：`inkstone doctor --fix` 可安装合适的",
+                "there is no ONNX Runtime library of version 1.24 or later on this machine (/usr/lib/libonnxruntime.so.1.17.1 is ONNX Runtime 1.17.1, older than 1.24, which this program needs): `inkstone doctor --fix` installs one that fits"
+            )
+        };
+        w.onnx.as_mut().unwrap().machine = Arc::new(move || machine(Err(error())));
     });
     insta::assert_snapshot!("no_library", bench.screen(SMALL, ""));
     insta::assert_snapshot!("no_library_large_english", bench.screen(LARGE, "L"));
@@ -110,7 +116,7 @@ fn a_library_that_the_configuration_names_is_agreed_to_by_nothing_but_y() {
 
 #[test]
 fn a_device_is_told_with_what_it_lacks() {
-    let with = |lacks: Vec<String>| {
+    let with = |lacks: Vec<Message>| {
         let mut bench = bench(|w| {
             let bench = w.onnx.as_mut().unwrap();
             bench.place.device = Device::Cuda(0);
@@ -123,7 +129,7 @@ fn a_device_is_told_with_what_it_lacks() {
         bench.screen(LARGE, "")
     };
     assert!(with(Vec::new()).contains("cpu 8 核 · 配置 cuda:0 · ✓ CUDA cuda:0 NVIDIA H100 80GB HBM3"));
-    let lacking = with(vec!["libcudnn.so.9".into()]);
+    let lacking = with(vec![Message::same("libcudnn.so.9")]);
     assert!(
         lacking.contains("✗ CUDA cuda:0 NVIDIA H100 80GB HBM3 → inkstone doctor --fix --cuda · 缺 libcudnn.so.9"),
         "{lacking}"
@@ -303,8 +309,8 @@ fn nothing_is_looked_for_before_the_page_is_shown() {
     bench.finish();
     assert!(bench.app.onnx.machine.is_none() && bench.app.onnx.models.is_none());
     let screen = bench.screen(SMALL, "4");
-    assert!(screen.contains("internal error: the library was loaded"), "{screen}");
-    assert!(screen.contains("internal error: models were looked for"), "{screen}");
+    assert!(screen.contains("内部错误：the library was loaded"), "{screen}");
+    assert!(screen.contains("内部错误：models were looked for"), "{screen}");
 }
 
 /// The page on a model that is there, in the library that is there.
@@ -336,7 +342,7 @@ fn the_demonstration_model_is_shown_asked_and_measured() {
     let listed = bench.screen(LARGE, "4");
     for said in [
         "model/model.onnx",
-        "vec class mask",
+        "embed classify fill",
         "545,290",
         "1,400",
         "negative neutral positive",

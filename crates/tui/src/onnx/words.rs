@@ -9,16 +9,16 @@ words! {
     LOOKING: "查找 ONNX Runtime…", "looking for ONNX Runtime…";
     LIBRARY: "库", "library";
     NO_LIBRARY: "没有可用的 ONNX Runtime", "no ONNX Runtime";
-    MEND: "修复", "mend";
+    MEND: "修复", "fix";
     DEVICE: "设备", "device";
     CORES: "核", "cores";
-    SET_TO: "配置", "set to";
-    LACKS: "缺", "lacks";
+    SET_TO: "配置", "configured:";
+    LACKS: "缺", "missing";
 
     LIST: "模型", "Models";
     SEARCHING: "查找模型…", "looking for models…";
     NO_MODELS: "没有模型：在 workbench.toml 里写一个 model = \"onnx\" 的特征，或把导出的文件夹（model.onnx、config.json、tokenizer.json）放进 model/。inkstone doctor 说明怎样导出。", "There are no models: write a feature with model = \"onnx\" in workbench.toml, or put the folder of an export (model.onnx, config.json, tokenizer.json) into model/. `inkstone doctor` shows how to export one.";
-    CAN: "能做", "can do";
+    CAN: "用途", "use";
     PRECISION: "精度", "precision";
     MEGABYTES: "MB", "MB";
     HIDDEN: "维度", "dim";
@@ -37,17 +37,17 @@ words! {
     TOKENIZER: "分词器", "tokenizer";
     FOLDER_SAYS: "写明", "states";
 
-    VECTORS: "向量", "vec";
-    CLASSES: "分类", "class";
+    VECTORS: "向量", "embed";
+    CLASSES: "分类", "classify";
     NAMES: "实体", "names";
-    MASKS: "填空", "mask";
+    MASKS: "填空", "fill";
     NEXT: "续写", "next";
     WRITES: "解码", "decode";
 
     TENSORS: "张量", "Tensors";
-    METERS: "性能测试", "Meters";
+    METERS: "测速", "Speed";
     ASKING: "填空", "Fill-mask";
-    SWITCH: "v 切换", "v switches";
+    SWITCH: "v 切换视图", "v switch view";
     INPUT: "入", "in";
     OUTPUT: "出", "out";
     ELEMENT: "类型", "type";
@@ -63,7 +63,7 @@ words! {
     TOKENS_RATE: "词元/秒", "tokens/s";
     BATCH_TIME: "毫秒/批", "ms/batch";
     RESIDENT: "内存 MB", "RSS MB";
-    MEASURING: "测量中，Esc 停止", "measuring, Esc stops";
+    MEASURING: "测速中，Esc 停止", "measuring, Esc stop";
     STOPPED: "已停止", "stopped";
     OPENED: "打开", "opened in";
     UNTIL_WHOLE: "测完", "all sizes measured";

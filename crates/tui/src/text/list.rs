@@ -116,10 +116,9 @@ fn draw_field(context: &PageContext<'_>, typing: &Typing, frame: &mut Frame<'_>,
     let [head, below] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(area);
     field::draw(Span::styled(context.say(words::STRATEGY_PROMPT), look::KEY), &typing.field, look::PLAIN, frame, head);
     let lines = match &typing.fault {
-        Some((reason, known)) => vec![
-            Line::styled(width::cut(reason, area.width as usize), look::BAD),
-            Line::styled(known.as_str(), look::DIM),
-        ],
+        Some((reason, known)) => {
+            vec![Line::styled(width::cut(reason, area.width as usize), look::BAD), Line::styled(&**known, look::DIM)]
+        }
         None => vec![Line::styled(context.say(words::STRATEGY_HINT), look::DIM)],
     };
     frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), below);

@@ -39,6 +39,7 @@ use super::list::Cursor;
 use super::page::Table;
 use super::page_state::{PageState, WHEEL_LINES};
 use inkstone_base::job::Ctx;
+use inkstone_base::language::{Message, Word};
 
 #[derive(Default)]
 pub struct TextPage {
@@ -84,7 +85,7 @@ struct Typing {
     field: Field,
     what: TypingFor,
     /// Fault of the setting: the reason, and the values that are allowed.
-    fault: Option<(String, String)>,
+    fault: Option<(Message, Message)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -311,9 +312,9 @@ impl PageState for TextPage {
         let text = typing.field.text().trim();
         let read = if text.is_empty() { Ok(()) } else { strategies::parse(text, BUDGETS[self.budget]).map(drop) };
         typing.fault = read.err().map(|error| {
-            let mut causes = error.chain().map(ToString::to_string);
+            let mut causes = Message::causes_of(&error).into_iter();
             let known = causes.next().unwrap_or_default();
-            (causes.collect::<Vec<_>>().join(": "), known)
+            (Message::joined(causes, Word("：", ": ")), known)
         });
     }
 

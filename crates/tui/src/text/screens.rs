@@ -373,7 +373,7 @@ fn what_fails_is_told_where_it_failed() {
             |text: &str, _: &inkstone_base::job::Ctx| -> Result<Tokens> { panic!("no words for {}", text.len()) };
         w.text.as_mut().unwrap().tokenisers[1].cut = Arc::new(panics);
     });
-    assert!(bench.screen(LARGE, "").contains("internal error: no words for"));
+    assert!(bench.screen(LARGE, "").contains("内部错误：no words for"));
     let dir = filled();
     std::fs::write(Project::new(dir.path()).clean().path(0), "PAR1 cut short").unwrap();
     let mut bench = open(&dir, |_| ());

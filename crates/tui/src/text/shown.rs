@@ -12,13 +12,15 @@ use crate::desk::Desk;
 use crate::errand::Errand;
 use inkstone_corpus::structure::Sentence;
 
+use inkstone_base::language::Message;
+
 /// Bytes of a text that is wrapped at once; a longer one is wrapped on a thread of its own.
 const SHORT: usize = 32 << 10;
 
 pub(super) struct ShownText {
     pub(super) subject: Arc<TextSubject>,
     pub(super) about: Arc<About>,
-    pub(super) fault: Option<String>,
+    pub(super) fault: Option<Message>,
     pub(super) place: Option<(usize, usize)>,
     pub(super) number: usize,
     pub(super) count: usize,

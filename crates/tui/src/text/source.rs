@@ -9,6 +9,8 @@ use crate::corpus::{CorpusIndex, Shelf};
 use crate::{Workspace, reading};
 use inkstone_base::data::Document;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Message;
+use inkstone_base::message;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Goal {
@@ -30,7 +32,7 @@ pub(super) struct FoundText {
     pub(super) subject: TextSubject,
     pub(super) about: About,
     /// The fault that keeps sections, boilerplate or scores unknown.
-    pub(super) fault: Option<String>,
+    pub(super) fault: Option<Message>,
     /// Part and row, for whoever comes back to it.
     pub(super) place: Option<(usize, usize)>,
     /// Number of the document in the corpus, from 0.
@@ -63,7 +65,9 @@ pub(super) fn find(
                 Goal::Own(_) => 0,
             };
             let number = number.min(last);
-            let place = catalogue.place(number).context("the corpus has become shorter since it was listed")?;
+            let place = catalogue
+                .place(number)
+                .context(message!("列出之后语料变短了", "the corpus has become shorter since it was listed"))?;
             let (part, row) = place;
             let document = shelf.document(&index, place)?;
             let text = format!("{}\n{}", document.title, document.body);

@@ -8,8 +8,9 @@ use ratatui::widgets::Paragraph;
 
 use super::words;
 use crate::{Language, look, sentences};
-use inkstone_base::language::Word;
 use inkstone_corpus::ingest::{Source, Table};
+
+use inkstone_base::language::Word;
 
 /// Cells of the box at the most.
 const WIDEST: u16 = 92;

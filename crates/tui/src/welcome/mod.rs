@@ -28,6 +28,8 @@ use chain::{Chain, ChainStep};
 use guide::Guide;
 use inkstone_corpus::ingest::Source;
 
+use inkstone_base::language::Message;
+
 /// Opens a project that begins with these sources, and with a feature and a factor of tone if so.
 pub type Begin = Arc<dyn Fn(&[Source], bool) -> Result<Workspace> + Send + Sync>;
 
@@ -71,7 +73,7 @@ pub struct Welcome {
     chain: Option<Chain>,
     opening: Option<Errand<Workspace>>,
     opened: Option<Workspace>,
-    fault: Option<String>,
+    fault: Option<Message>,
     quit: bool,
 }
 

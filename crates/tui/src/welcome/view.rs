@@ -7,6 +7,7 @@ use ratatui::widgets::Paragraph;
 
 use super::{Choice, Welcome, words};
 use crate::{look, sentences};
+
 use inkstone_base::language::Word;
 
 /// Cells of the box at the most.

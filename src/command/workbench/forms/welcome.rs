@@ -83,7 +83,7 @@ fn scrubbed(picture: &str, folder: &Path) -> String {
 #[test]
 fn three_ways_to_begin() {
     let dir = empty();
-    let mut first = First::open(dir.path(), || anyhow::bail!("the disk is full"));
+    let mut first = First::open(dir.path(), || inkstone_base::bail!("磁盘已满", "the disk is full"));
     let begun = first.screen(SMALL, "");
     assert!(begun.contains(&format!("./{DEMO_FOLDER} ")), "the folder of `inkstone demo`: {begun}");
     insta::assert_snapshot!("welcome", scrubbed(&begun, dir.path()));
@@ -111,7 +111,7 @@ fn the_demo_is_opened_in_the_language_that_was_chosen() {
 #[test]
 fn the_guide_is_read_from_end_to_end_in_both_languages() {
     let dir = empty();
-    let mut first = First::open(dir.path(), || anyhow::bail!("no"));
+    let mut first = First::open(dir.path(), || inkstone_base::bail!("否", "no"));
     insta::assert_snapshot!("guide", first.screen(SMALL, "g"));
     insta::assert_snapshot!("guide_end_english", first.screen(LARGE, "LG"));
     assert!(first.screen(SMALL, "g").contains("A guide to Inkstone"));
@@ -124,7 +124,7 @@ fn a_file_becomes_a_project() {
     let mut bytes = "标题,正文,时间\n".as_bytes().to_vec();
     bytes.extend("瑞禾电气业绩预增,正文。,2024-03-01 18:00\n".as_bytes());
     fs::write(dir.path().join("news.csv"), bytes).unwrap();
-    let mut first = First::open(dir.path(), || anyhow::bail!("no"));
+    let mut first = First::open(dir.path(), || inkstone_base::bail!("否", "no"));
     assert!(first.screen(SMALL, "o").contains("news.csv"));
     assert!(first.screen(SMALL, "<enter>").contains("接受 1"));
     let asked = first.screen(SMALL, "s");
@@ -207,7 +207,7 @@ fn keys_come_while_a_project_is_being_opened() {
     let dir = empty();
     let mut first = First::open(dir.path(), || {
         std::thread::sleep(Duration::from_millis(300));
-        anyhow::bail!("late")
+        inkstone_base::bail!("晚了", "late")
     });
     first.welcome.take(Event::Key(KeyCode::Char('d').into()));
     let begun = Instant::now();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 
 use inkstone_base::job::Ctx;
+use inkstone_base::message;
 use inkstone_features::models;
 use inkstone_features::standalone::{
     self, Fitted, Known, Line, LineFormat, ProjectionParams, Shown, look_up, nearest_to_sum, nearest_words,
@@ -28,7 +29,9 @@ fn answer(model: &dyn Fitted, question: &Question, ctx: &Ctx) -> Result<Answer> 
             Ok(nearest_words(model, asked, *k, ctx)?.pop().map(|near| near.neighbours).unwrap_or_default())
         }),
         Question::Analogy(words, k) => near(model, words, |asked| {
-            let [a, b, c] = asked else { anyhow::bail!("an analogy needs three words") };
+            let [a, b, c] = asked else {
+                inkstone_base::bail!("类比需要三个词", "an analogy needs three words")
+            };
             let near = nearest_to_sum(model, &[b.clone(), c.clone()], std::slice::from_ref(a), *k, ctx)?;
             Ok(near.neighbours)
         }),
@@ -43,7 +46,9 @@ fn answer(model: &dyn Fitted, question: &Question, ctx: &Ctx) -> Result<Answer> 
             plane(model, Shown::Words(&words), ctx)
         }
         Question::Following(text, k) => {
-            let following = model.following(text, *k, ctx).context("this model cannot predict the next word")??;
+            let following = model
+                .following(text, *k, ctx)
+                .context(message!("该模型不能预测下一个词", "this model cannot predict the next word"))??;
             let next = following.next.into_iter().map(|likely| (likely.word, 10f64.powf(likely.log10_prob)));
             Ok(Answer::Following { after: following.after, unknown: following.unknown, next: next.collect() })
         }
@@ -73,7 +78,7 @@ fn near(
 }
 
 fn known(model: &dyn Fitted, word: &str) -> Result<Known> {
-    look_up(model, word).with_context(|| format!("a {} model has no word vectors", model.name()))
+    look_up(model, word).with_context(|| message!("{} 模型没有词向量", "a {} model has no word vectors", model.name()))
 }
 
 fn unknown(model: &dyn Fitted, word: &str) -> Result<Option<Answer>> {

@@ -10,6 +10,8 @@ use walkdir::{DirEntry, WalkDir};
 
 use super::shown;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Message;
+use inkstone_base::message;
 use inkstone_models::neural::LanguageKind;
 use inkstone_models::ngram::LanguageModel;
 use inkstone_models::{FastText, Lsa, ModelFile, Vectorizer, VectorizerParams, WordVectors, is_fasttext, is_vectors};
@@ -74,7 +76,7 @@ fn card(path: &Path, base: &Path) -> Option<ModelCard> {
         return None;
     }
     if let Err(error) = read {
-        card.fault = Some(format!("{error:#}"));
+        card.fault = Some(Message::of_error(&error));
         card.tools.clear();
     }
     Some(card)
@@ -100,7 +102,8 @@ fn ours(path: &Path, card: &mut ModelCard) -> Result<()> {
         }
         FastText::KIND => {
             let sizes = sizes_within(file.bytes("model")?);
-            (card.dim, card.words, card.tokens) = sizes.context("the dictionary in it is cut short")?;
+            (card.dim, card.words, card.tokens) =
+                sizes.context(message!("其中的词典不完整", "the dictionary in it is cut short"))?;
             card.tools = WORD_TOOLS.to_vec();
         }
         LanguageModel::KIND => {
@@ -180,13 +183,20 @@ fn arpa(path: &Path, card: &mut ModelCard) -> Result<()> {
         let line = line?;
         let line = String::from_utf8_lossy(&line);
         match line.trim().strip_prefix("ngram ").and_then(|sizes| sizes.split_once('=')) {
-            Some((_, size)) => sizes.push(size.trim().parse().context("the size of an order is not a number")?),
+            Some((_, size)) => sizes.push(
+                size.trim()
+                    .parse()
+                    .context(message!("有一阶的大小不是数字", "the size of an order is not a number"))?,
+            ),
             None if !sizes.is_empty() => break,
             None => {}
         }
     }
     card.dim = Some(sizes.len() as u64);
-    card.words = Some(*sizes.first().context("its header names no n-grams: it has no line such as `ngram 1=1234`")?);
+    card.words = Some(*sizes.first().context(message!(
+        "它的头部没有 n 元组：没有 `ngram 1=1234` 这样的行",
+        "its header names no n-grams: it has no line such as `ngram 1=1234`"
+    ))?);
     card.tools = vec![Tool::Following, Tool::Surprise];
     Ok(())
 }
@@ -206,7 +216,8 @@ fn sizes_of_vectors(path: &Path, card: &mut ModelCard) -> Result<()> {
 fn sizes_of_fasttext(path: &Path, card: &mut ModelCard) -> Result<()> {
     let mut start = Vec::new();
     File::open(path)?.take(HEAD).read_to_end(&mut start)?;
-    (card.dim, card.words, card.tokens) = sizes_within(&start).context("the dictionary in it is cut short")?;
+    (card.dim, card.words, card.tokens) =
+        sizes_within(&start).context(message!("其中的词典不完整", "the dictionary in it is cut short"))?;
     Ok(())
 }
 

@@ -3,16 +3,18 @@
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result};
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser, ValueEnum};
 use serde_json::Value;
 
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, Command, help};
 use crate::train::{self, Train};
 use inkstone_base::data::Report;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::{Language, Message};
+use inkstone_base::{bail, message};
 use inkstone_features::standalone::LineFormat;
 use inkstone_models::VectorizerParams;
 use inkstone_tables::corpus::Parts;
@@ -25,25 +27,33 @@ pub(super) fn check(args: &[String]) -> Vec<ArgumentFault> {
     if let Err(error) = read(args) {
         faults.push(refused(&error));
     }
-    let mut fault = |flag: &str, why: String| faults.push(ArgumentFault { flag: flag.to_owned(), why });
+    let mut fault = |flag: &str, why: Message| faults.push(ArgumentFault { flag: flag.to_owned(), why });
     if let Some(input) = value(args, "--input").map(Path::new) {
         if input.is_dir() {
             match Parts::new(input).files() {
-                Ok(files) if files.is_empty() => fault("input", format!("{} holds no documents", input.display())),
+                Ok(files) if files.is_empty() => {
+                    fault("input", message!("{} 没有文档", "{} holds no documents", input.display()))
+                }
                 Ok(_) => {}
-                Err(error) => fault("input", format!("{error:#}")),
+                Err(error) => fault("input", Message::of_error(&error)),
             }
         } else if !input.is_file() {
-            fault("input", format!("there is no {}", input.display()));
+            fault("input", message!("没有 {}", "there is no {}", input.display()));
         } else if value(args, "--until").is_some() && !has_times(args, input) {
             fault(
                 "until",
-                format!("{} has no times; --until needs jsonl, or the documents of a project", input.display()),
+                message!(
+                    "{} 没有时间；--until 需要 jsonl，或项目的文档",
+                    "{} has no times; --until needs jsonl, or the documents of a project",
+                    input.display()
+                ),
             );
         }
     }
     match value(args, "--output").map(Path::new) {
-        Some(output) if output.exists() => fault("output", format!("{} exists already", output.display())),
+        Some(output) if output.exists() => {
+            fault("output", message!("{} 已存在", "{} exists already", output.display()))
+        }
         _ => {}
     }
     faults
@@ -103,7 +113,10 @@ fn refused(error: &clap::Error) -> ArgumentFault {
     };
     let text = error.to_string();
     let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-    ArgumentFault { flag: flag.trim_start_matches('-').to_owned(), why: first.to_owned() }
+    let zh = help::explained(error, Language::Zh).unwrap_or_else(|| first.to_owned());
+    let zh = zh.lines().next().unwrap_or_default().trim_start_matches("错误：").to_owned();
+    let why = Message { zh, en: first.to_owned() };
+    ArgumentFault { flag: flag.trim_start_matches('-').to_owned(), why }
 }
 
 /// The training of these arguments.
@@ -114,14 +127,15 @@ pub(in crate::command) fn train(args: Vec<String>) -> Runner {
 fn run(args: &[String], ctx: &Ctx) -> Result<Vec<Report>> {
     let faults = check(args);
     if let Some(fault) = faults.first() {
-        bail!("{}", fault.why);
+        bail!(fault.why.clone());
     }
-    let asked = read(args).map_err(|error| anyhow!("{}", refused(&error).why))?;
+    let asked = read(args).map_err(|error| anyhow::Error::new(refused(&error).why))?;
     if let Some(output) = value(args, "--output") {
         // Trainers keep their scratch files beside the model.
         disk::make_dir(disk::folder_of(Path::new(output)))?;
     }
     let mut summary = train::run(&asked, ctx)?;
     let stages = summary.fields.remove("stages").unwrap_or(Value::Array(Vec::new()));
-    serde_json::from_value(stages).context("the result of the training has no list of reports")
+    serde_json::from_value(stages)
+        .context(message!("训练结果没有报告列表", "the result of the training has no list of reports"))
 }

@@ -13,6 +13,7 @@ use super::{Limits, Paper, Refused};
 use crate::ingest::source::Format;
 use inkstone_base::data::Key;
 use inkstone_base::disk;
+use inkstone_base::message;
 
 /// Changes whenever the same file would be read differently.
 const VERSION: u32 = 1;
@@ -49,11 +50,12 @@ impl Kept {
             return Ok(());
         }
         for entry in walkdir::WalkDir::new(&self.folder) {
-            let entry = entry.with_context(|| format!("cannot look into {}", self.folder.display()))?;
+            let entry = entry.with_context(|| message!("无法查看 {}", "cannot look into {}", self.folder.display()))?;
             let name = entry.file_name().to_string_lossy();
             let Some(key) = name.strip_suffix(".json").filter(|key| Key::is_hex(key)) else { continue };
             if entry.file_type().is_file() && !keys.contains(key) {
-                fs::remove_file(entry.path()).with_context(|| format!("cannot remove {}", entry.path().display()))?;
+                fs::remove_file(entry.path())
+                    .with_context(|| message!("无法删除 {}", "cannot remove {}", entry.path().display()))?;
             }
         }
         Ok(())

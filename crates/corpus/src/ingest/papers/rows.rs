@@ -15,6 +15,7 @@ use crate::ingest::source::Format;
 use inkstone_base::data::Key;
 use inkstone_base::encoding::Charset;
 use inkstone_base::job::Ctx;
+use inkstone_base::message;
 
 /// Files read at a time, and their bytes, at the most.
 const BATCH: usize = 64;
@@ -145,7 +146,9 @@ impl PaperSettings<'_> {
     /// The document of a file, and of a text file its bytes, which a reject shows.
     fn paper(&self, file: &PaperFile) -> Result<(Result<Paper, Refused>, Vec<u8>)> {
         self.ctx.check()?;
-        let bytes = match bytes_of(&file.path).with_context(|| format!("cannot read {}", file.path.display()))? {
+        let bytes = match bytes_of(&file.path)
+            .with_context(|| message!("无法读取 {}", "cannot read {}", file.path.display()))?
+        {
             Ok(bytes) => bytes,
             Err(refused) => return Ok((Err(refused), Vec::new())),
         };
@@ -169,7 +172,11 @@ impl PaperSettings<'_> {
         let read = super::read(bytes, file.format, &file.name(), self.declared, &self.limits, &cancelled);
         match read {
             Ok(read) => Ok(read),
-            Err(Stopped) => Err(self.ctx.check().err().map_or_else(|| anyhow::anyhow!("reading stopped"), Into::into)),
+            Err(Stopped) => Err(self
+                .ctx
+                .check()
+                .err()
+                .map_or_else(|| inkstone_base::error!("读取中止", "reading stopped"), Into::into)),
         }
     }
 }

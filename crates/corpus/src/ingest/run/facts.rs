@@ -15,6 +15,8 @@ use crate::ingest::price_scan;
 use crate::ingest::prices;
 use crate::ingest::source::{Source, Table};
 use inkstone_base::data::Report;
+use inkstone_base::language::Message;
+use inkstone_base::message;
 use inkstone_tables::project::Project;
 
 impl IngestRun<'_> {
@@ -64,9 +66,7 @@ impl IngestRun<'_> {
         if 2 * midnight > rows(Table::Documents) {
             facts.fact(
                 "warning_midnight",
-                format!(
-                    "{midnight} documents were published at 00:00:00 sharp: if these are dates whose time was lost, they count as known \
-                     a day too early; set time_format = \"%Y-%m-%d 00:00:00\" (or the like) to read them as dates"
+                message!("{midnight} 篇文档恰好发布于 00:00:00：若是丢了时刻的日期，则它们会早一天算作已知；请设 time_format = \"%Y-%m-%d 00:00:00\"（或类似写法）按日期读取", "{midnight} documents were published at 00:00:00 sharp: if these are dates whose time was lost, they count as known a day too early; set time_format = \"%Y-%m-%d 00:00:00\" (or the like) to read them as dates"
                 ),
             );
         }
@@ -74,9 +74,7 @@ impl IngestRun<'_> {
         if below_zero > 0 {
             facts.fact(
                 "warning_additive",
-                format!(
-                    "{below_zero} rows of prices lie below 0, so the series is adjusted by differences: its returns are no returns, also \
-                     where it is above 0, the more wrong the longer ago. Give prices that are adjusted by factors, or unadjusted ones"
+                message!("{below_zero} 行价格小于 0，说明序列按差值复权：其收益不是真实收益，大于 0 处也不是，越早偏差越大。请给出按因子复权或未复权的价格", "{below_zero} rows of prices lie below 0, so the series is adjusted by differences: its returns are no returns, also where it is above 0, the more wrong the longer ago. Give prices that are adjusted by factors, or unadjusted ones"
                 ),
             );
         }
@@ -85,9 +83,7 @@ impl IngestRun<'_> {
             facts.fact("ids_reused", &reused);
             facts.fact(
                 "warning_ids_reused",
-                format!(
-                    "{} documents have the id of another document of their source, with other text and another time: each was kept, with its \
-                     time behind the id (ID@TIME)",
+                message!("{} 篇文档与同一来源的另一篇编号相同，而文本与时间不同：都已保留，编号后加时间（编号@时间）", "{} documents have the id of another document of their source, with other text and another time: each was kept, with its time behind the id (ID@TIME)",
                     reused.values().sum::<u64>()
                 ),
             );
@@ -115,9 +111,7 @@ impl IngestRun<'_> {
             if let Some((date, factor)) = found.volume_breaks.first() {
                 facts.fact(
                     "warning_volume_unit",
-                    format!(
-                        "from {date} on volumes are {factor:.3} times those before, at the median of all names: lots of 100 on one side and \
-                         shares on the other. Give both parts in shares; capacity and traded value are wrong until then"
+                    message!("自 {date} 起成交量为此前的 {factor:.3} 倍（全部个股的中位数）：一边以手、一边以股计。请统一为股；否则容量与成交额不准", "from {date} on volumes are {factor:.3} times those before, at the median of all names: lots of 100 on one side and shares on the other. Give both parts in shares; capacity and traded value are wrong until then"
                     ),
                 );
             }
@@ -139,9 +133,7 @@ impl IngestRun<'_> {
             facts.fact("gaps_first", &first);
             facts.fact(
                 "warning_gaps",
-                format!(
-                    "on {days} days a source that has documents on such days has none ({}): these are holes of the archive and no silence. \
-                     Factors tell how many of their values lie over them; gaps = \"drop\" of a [[factor]] takes these out",
+                message!("有 {days} 天，某来源平日有文档而当天没有（{}）：是档案缺日，而不是没有消息。因子会说明有多少值跨过它们；[[factor]] 的 gaps = \"drop\" 会去掉这些值", "on {days} days a source that has documents on such days has none ({}): these are holes of the archive and no silence. Factors tell how many of their values lie over them; gaps = \"drop\" of a [[factor]] takes these out",
                     first[0]
                 ),
             );
@@ -230,11 +222,13 @@ fn crawled_fields_of(files: &[FileEntry]) -> BTreeSet<CrawledField> {
         .collect()
 }
 
-fn warning_crawl_end(files: &[FileEntry]) -> Option<String> {
+fn warning_crawl_end(files: &[FileEntry]) -> Option<Message> {
     let CrawledField { field, source, column } = crawled_fields_of(files).pop_first()?;
-    Some(format!(
-        "{field} of source {source:?} is column {column:?}: such a column holds what was known when the page was crawled (readers so far, the price change of the day), not when it was \
-         published, so a factor that uses it looks ahead; leave the field out, or give the values of the time of publication"
+    Some(message!(
+        "来源 {source:?} 的 {field} 取自列 {column:?}：这类列记的是抓取网页时的情况（当时的阅读数、当日涨跌），而不是发布时的，用它的因子即用了未来信息；请去掉该字段，或给出发布时的值",
+        "{field} of source {source:?} is column {column:?}: such a column holds what was known when the page was crawled (readers so far, the \
+         price change of the day), not when it was published, so a factor that uses it looks ahead; leave the field out, or give the values of \
+         the time of publication"
     ))
 }
 

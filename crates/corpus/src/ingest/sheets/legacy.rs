@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use calamine::Data;
 
 use super::{CSV, Held};
+use inkstone_base::ensure;
+use inkstone_base::language::Word;
 use inkstone_base::limits;
 
 /// Rows and columns of a sheet at the most, as the format has them.
@@ -21,12 +23,17 @@ const DIMENSIONS: u16 = 0x0200;
 const MANY: u16 = 0x00bd;
 /// Cells of all kinds, which begin with their row and column.
 const CELLS: [u16; 9] = [0x0006, 0x0203, 0x0204, 0x0205, 0x0207, 0x00d6, 0x00fd, 0x027e, MANY];
-const DAMAGED: &str = "no .xls workbook, or a damaged one";
+const DAMAGED: Word = Word("不是 .xls 工作簿，或已损坏", "no .xls workbook, or a damaged one");
 
 /// Refuses a file whose streams go round in circles or whose sheets are larger than any, and counts in `held` what its reader keeps.
 pub(super) fn check(file: &File, held: &mut Held) -> Result<()> {
     let size = file.metadata()?.len();
-    ensure!(size <= limits::FILE, "a workbook of more than {} MB; {CSV}", limits::FILE >> 20);
+    ensure!(
+        size <= limits::FILE,
+        "工作簿大于 {} MB；{CSV}",
+        "a workbook of more than {} MB; {CSV}",
+        limits::FILE >> 20
+    );
     // Strictly: no sector stands in two streams, or twice in one.
     let mut compound = cfb::CompoundFile::open_strict(file.try_clone()?).context(DAMAGED)?;
     ensure!(compound.walk().all(|entry| entry.len() <= size), DAMAGED);
@@ -57,21 +64,29 @@ fn check_stream(stream: &[u8]) -> Result<usize> {
         let (mut top, mut bottom, mut left, mut right) = (u16::MAX, 0, u16::MAX, 0);
         for (kind, record) in records(stream.get(place..).unwrap_or_default()) {
             if kind == DIMENSIONS {
-                ensure!(plausible(record), "a sheet that claims more rows or columns than .xls has: {DAMAGED}");
+                ensure!(
+                    plausible(record),
+                    "工作表声明的行数或列数超出 .xls 的上限：{DAMAGED}",
+                    "a sheet that claims more rows or columns than .xls has: {DAMAGED}"
+                );
             }
             if !CELLS.contains(&kind) {
                 continue;
             }
             let (row, column) = (short(record, 0), short(record, 2));
             let last = if kind == MANY { short(record, record.len().saturating_sub(2)) } else { column };
-            ensure!(column < COLUMNS && last < COLUMNS, "a cell beyond the columns of .xls: {DAMAGED}");
+            ensure!(
+                column < COLUMNS && last < COLUMNS,
+                "有单元格超出 .xls 的列数：{DAMAGED}",
+                "a cell beyond the columns of .xls: {DAMAGED}"
+            );
             (top, bottom) = (top.min(row), bottom.max(row));
             (left, right) = (left.min(column), right.max(column).max(last));
         }
         if top <= bottom && left <= right {
             cells += (usize::from(bottom - top) + 1) * (usize::from(right - left) + 1);
         }
-        ensure!(cells <= limits::CELLS, "more than {} cells; {CSV}", limits::CELLS);
+        ensure!(cells <= limits::CELLS, "超过 {} 个单元格；{CSV}", "more than {} cells; {CSV}", limits::CELLS);
     }
     Ok(cells)
 }

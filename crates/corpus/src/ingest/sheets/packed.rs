@@ -4,10 +4,11 @@
 use std::fs::File;
 use std::io::{BufReader, Read};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use super::{CSV, Held};
 use inkstone_base::limits;
+use inkstone_base::{ensure, message};
 
 /// Bytes that the reader takes for a tag: of the table of texts, and of styles and lists of parts.
 const TEXT_TAG: u64 = 24;
@@ -18,7 +19,8 @@ const CLAIM: &[u8] = b"uniqueCount";
 /// Counts in `held` the bytes that the reader keeps of all parts.
 pub(super) fn check(file: &File, held: &mut Held) -> Result<()> {
     limits::check_archive(BufReader::new(file.try_clone()?))?;
-    let mut archive = zip::ZipArchive::new(BufReader::new(file.try_clone()?)).context("no Excel workbook")?;
+    let mut archive = zip::ZipArchive::new(BufReader::new(file.try_clone()?))
+        .context(message!("不是 Excel 工作簿", "no Excel workbook"))?;
     let (mut buffer, mut unpacked) = (vec![0; 1 << 16], 0);
     for i in 0..archive.len() {
         // A part that cannot be unpacked is the reader's to judge, which may not need it.
@@ -33,10 +35,20 @@ pub(super) fn check(file: &File, held: &mut Held) -> Result<()> {
         let (mut pieces, mut claim) = (LongestPiece::default(), Claim::default());
         while let Ok(n @ 1..) = part.read(&mut buffer) {
             unpacked += n as u64;
-            ensure!(unpacked <= limits::WORKBOOK, "it unpacks to more than {} MB; {CSV}", limits::WORKBOOK >> 20);
+            ensure!(
+                unpacked <= limits::WORKBOOK,
+                "解压后大于 {} MB；{CSV}",
+                "it unpacks to more than {} MB; {CSV}",
+                limits::WORKBOOK >> 20
+            );
             if xml {
                 pieces.add(&buffer[..n]);
-                ensure!(pieces.longest <= limits::RECORD, "a text of more than {} MB; {CSV}", limits::RECORD >> 20);
+                ensure!(
+                    pieces.longest <= limits::RECORD,
+                    "有文本大于 {} MB；{CSV}",
+                    "a text of more than {} MB; {CSV}",
+                    limits::RECORD >> 20
+                );
             }
             if tag > 0 {
                 held.take(n as u64 + tag * buffer[..n].iter().filter(|byte| **byte == b'<').count() as u64)?;

@@ -21,6 +21,7 @@ use crate::extract::text_rows::{NOWHERE, TextRows};
 use crate::extract::{Feature, Inputs, SetMeta};
 use crate::models::estimators::project::{Refitted, RefittedFold};
 use inkstone_base::job::Ctx;
+use inkstone_base::message;
 use inkstone_models::Part;
 
 /// Takes the score of a head further down, to the texts of the features that it learns on, each by itself.
@@ -40,8 +41,13 @@ pub(crate) fn run(
     }
     let below = |name: &&str| -> Result<Vec<ExplainedText>> {
         let input = inputs.features.iter().find(|other| other.name == **name);
-        let input =
-            input.with_context(|| format!("feature {:?} learns on {name:?}, which is not there", feature.name))?;
+        let input = input.with_context(|| {
+            message!(
+                "特征 {:?} 学习所用的 {name:?} 不存在",
+                "feature {:?} learns on {name:?}, which is not there",
+                feature.name
+            )
+        })?;
         let mut explained = ExplainedText {
             of: format!("{}.{}", head.feature, head.column),
             score: head.score,
@@ -85,9 +91,12 @@ impl Below<'_> {
         let own = format!("{}.", input.name);
         let part = self.found.inputs.iter().find(|(name, _)| name.starts_with(&own));
         let column = part.and_then(|(name, _)| name.strip_prefix(&own));
-        let sets = inputs.sets.context("the sets of the inputs were read")?;
-        let number = self.numbers().next().context("an input has a number")?;
-        let set = sets.store.set(&self.fold.inputs()[number].set)?.context("the rows of an input are gone")?;
+        let sets = inputs.sets.context(message!("输入的特征集应已读取", "the sets of the inputs were read"))?;
+        let number = self.numbers().next().context(message!("输入须为数值", "an input has a number"))?;
+        let set = sets
+            .store
+            .set(&self.fold.inputs()[number].set)?
+            .context(message!("输入的行已不存在", "the rows of an input are gone"))?;
         let kept = KeptRow::read(&set, place)?;
         let mut texts = super::explain(input, column, inputs, Some(&kept), place, ctx)?;
         if let (Some(first), Some((name, part))) = (texts.first_mut(), part) {
@@ -161,10 +170,13 @@ impl Below<'_> {
         reader: &CorpusReader<'_>,
         explained: &mut ExplainedText,
     ) -> Result<()> {
-        let sets = self.inputs.sets.context("the sets of the inputs were read")?;
+        let sets = self.inputs.sets.context(message!("输入的特征集应已读取", "the sets of the inputs were read"))?;
         let mut parts = Vec::new();
         for number in self.numbers() {
-            let set = sets.store.set(&self.fold.inputs()[number].set)?.context("the rows of an input are gone")?;
+            let set = sets
+                .store
+                .set(&self.fold.inputs()[number].set)?
+                .context(message!("输入的行已不存在", "the rows of an input are gone"))?;
             let vocabulary = SetMeta::read(set.header())?.vocabulary.unwrap_or_default();
             for &(_, column, value) in self.found.sparse.iter().filter(|(input, ..)| *input == number) {
                 if let Some(term) = vocabulary.get(column as usize) {

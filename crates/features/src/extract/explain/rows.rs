@@ -10,6 +10,8 @@ use crate::extract::reading::{CorpusReader, ReadDocument};
 use crate::extract::text_rows::{NOWHERE, TextRows};
 use inkstone_models::Part;
 
+use inkstone_base::message;
+
 /// Takes a column of the document in this part and row apart.
 pub(crate) fn run(
     reader: &CorpusReader<'_>,
@@ -46,7 +48,9 @@ pub(crate) fn run(
         explained.column = columns.first().cloned().unwrap_or_default();
     }
     let at = columns.iter().position(|name| *name == explained.column);
-    let at = at.with_context(|| format!("feature {:?} has no column {:?}", feature.name, explained.column))?;
+    let at = at.with_context(|| {
+        message!("特征 {:?} 没有列 {:?}", "feature {:?} has no column {:?}", feature.name, explained.column)
+    })?;
     if words(&mut *model, at, columns.len(), reader, document, texts, explained)? {
         return Ok(());
     }

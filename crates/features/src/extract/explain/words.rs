@@ -19,6 +19,8 @@ use inkstone_models::{
 };
 use inkstone_text::Segmenter;
 
+use inkstone_base::message;
+
 /// How one side of a tone comes about.
 const SIDE: &str = "sum of the weights of this side, as numbers above 0";
 
@@ -138,8 +140,13 @@ pub(crate) fn fold_words(
         explained.note = no_set();
         return Ok(());
     };
-    let folds: Vec<Option<FoldWords>> = serde_json::from_value(kept.clone())
-        .with_context(|| format!("the words of feature {:?} are unreadable: compute it again", feature.name))?;
+    let folds: Vec<Option<FoldWords>> = serde_json::from_value(kept.clone()).with_context(|| {
+        message!(
+            "特征 {:?} 的词表无法读取：请重新计算",
+            "the words of feature {:?} are unreadable: compute it again",
+            feature.name
+        )
+    })?;
     let day = trading_day(reader, document)?;
     let tests = |fold: &&FoldWords| day.is_some_and(|day| fold.test.0 <= day && day <= fold.test.1);
     let Some(fold) = folds.iter().rev().flatten().find(tests) else {
@@ -264,7 +271,9 @@ pub(crate) fn file_words(
     }
     let column = explained.column.clone();
     let place = names.iter().position(|name| *name == column);
-    let place = place.with_context(|| format!("feature {:?} has no column {column:?}", reader.feature.name))?;
+    let place = place.with_context(|| {
+        message!("特征 {:?} 没有列 {column:?}", "feature {:?} has no column {column:?}", reader.feature.name)
+    })?;
     if model.explains_by_omission() {
         let mut score = |documents: &[ReadDocument]| -> Result<Vec<f64>> {
             let rows = text_rows(model, documents)?;
@@ -273,7 +282,7 @@ pub(crate) fn file_words(
         let name = ("编码器上的模型", "Model on an encoder");
         return occlusion::run(document, texts, &reader.segmenter, name, &mut score, explained);
     }
-    let line = whole_line(document).context("a document that is read has text")?;
+    let line = whole_line(document).context(message!("所读文档应有文本", "a document that is read has text"))?;
     let value = f64::from(numbers(model.rows(std::slice::from_ref(&line))?)?[place]);
     // A component is named by its column, a class stands behind the kind of its column: p:up.
     let output_name = match &columns {

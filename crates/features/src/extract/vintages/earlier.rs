@@ -16,6 +16,7 @@ use super::window::WindowText;
 use crate::stage_result;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
+use inkstone_base::message;
 use inkstone_models::Fields;
 use inkstone_models::textnet::GivenVectors;
 
@@ -35,7 +36,8 @@ impl<'a> EarlierVintages<'a> {
     /// Reads the corpus as the feature reads it.
     pub(crate) fn new(feature: &'a Feature, inputs: &'a Inputs<'a>, ctx: &'a Ctx) -> Result<EarlierVintages<'a>> {
         let named = || format!("feature {:?}", feature.name);
-        let trainer = feature.trainer().with_context(|| format!("{} trains no word vectors", named()))?;
+        let trainer =
+            feature.trainer().with_context(|| message!("{} 不训练词向量", "{} trains no word vectors", named()))?;
         feature.check().with_context(named)?;
         let reader = CorpusReader::new(feature, inputs, ctx)?;
         let corpus = stage_result(ctx, &format!("read {}", feature.name), "docs", None, || {
@@ -75,8 +77,14 @@ impl<'a> EarlierVintages<'a> {
                     report.rows_out = report.rows_in;
                     Ok((text.train(&*self.trainer, self.folder, self.ctx)?, report))
                 });
-                let vectors = vectors
-                    .with_context(|| format!("the vintage of {} of feature {:?}", begin.date(), self.feature.name))?;
+                let vectors = vectors.with_context(|| {
+                    message!(
+                        "{1:?} 的 {0} 这一期词向量",
+                        "the vintage of {} of feature {:?}",
+                        begin.date(),
+                        self.feature.name
+                    )
+                })?;
                 made = Some(GivenVectors { vectors: Arc::new(vectors), seen_until: last.time });
             }
         }

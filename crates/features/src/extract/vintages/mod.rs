@@ -17,7 +17,7 @@ pub(crate) mod window;
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use rayon::prelude::*;
 
 use super::documents::{DocumentPlace, NumberedCorpus};
@@ -30,6 +30,7 @@ use super::text_rows::TextRows;
 use super::{Feature, Inputs};
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, message};
 use inkstone_models::{Fields, Pooling, WordVectors};
 use inkstone_store::{RowKind, SetSpec, Store};
 use inkstone_text::Segmenter;
@@ -71,7 +72,9 @@ pub(crate) const fn entry(trainer: fn(&Feature) -> Box<dyn WordVectorTrainer>) -
 
 fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
     let named = || format!("feature {:?}", feature.name);
-    let trainer = &*feature.trainer().context("the feature's model trains no word vectors")?;
+    let trainer = &*feature
+        .trainer()
+        .context(message!("该特征的模型不训练词向量", "the feature's model trains no word vectors"))?;
     feature.check().with_context(named)?;
     let mut report = Report::new(&feature.name);
     let reader = CorpusReader::new(feature, inputs, ctx)?;
@@ -94,9 +97,9 @@ fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Resu
     })?;
     if rows.len() == 0 {
         let most = windows.iter().map(|window| window.train_documents).max().unwrap_or(0);
-        bail!(TooLittle(format!(
-            "{} has no values: of {} steps none has vintages.min_train_documents = {} documents before it with {} words of \
-             words.min_count = {}, the fullest has {most}; lower these, or the vectors' dim, or give more text",
+        bail!(TooLittle(message!(
+            "{} 没有值：{} 个时点中没有一个在其前有 vintages.min_train_documents = {} 篇、至少含 {} 个 words.min_count = {} 的词的文档，最多的为 {most} 篇；请降低这些设置或向量的 dim，或提供更多文本",
+            "{} has no values: of {} steps none has vintages.min_train_documents = {} documents before it with {} words of words.min_count = {}, the fullest has {most}; lower these, or the vectors' dim, or give more text",
             named(),
             windows.len(),
             feature.vintages.min_train_documents,
@@ -128,7 +131,9 @@ fn planned(corpus: &NumberedCorpus, trainer: &dyn WordVectorTrainer, feature: &F
 /// each is rotated onto the one before it.
 fn pooling_of(reader: &CorpusReader<'_>, place: (usize, usize)) -> Result<Option<Pooling>> {
     let CorpusReader { feature, inputs, ctx, .. } = reader;
-    let trainer = &*feature.trainer().context("the feature's model trains no word vectors")?;
+    let trainer = &*feature
+        .trainer()
+        .context(message!("该特征的模型不训练词向量", "the feature's model trains no word vectors"))?;
     let cut = |_: &str, fields: Fields<'_>| terms(&reader.segmenter, fields);
     let mut corpus = NumberedCorpus::read(reader, cut, &mut Report::new(&feature.name))?;
     let stands_there = |document: &DocumentPlace| (document.part, document.row) == place;
@@ -264,8 +269,10 @@ fn walk_fits(
     ctx: &Ctx,
     check: &mut dyn FnMut(&[Key], &SetSpec) -> Result<()>,
 ) -> Result<()> {
-    let trainer = &*feature.trainer().context("the feature's model trains no word vectors")?;
-    feature.check().with_context(|| format!("feature {:?}", feature.name))?;
+    let trainer = &*feature
+        .trainer()
+        .context(message!("该特征的模型不训练词向量", "the feature's model trains no word vectors"))?;
+    feature.check().with_context(|| message!("特征 {:?}", "feature {:?}", feature.name))?;
     let reader = CorpusReader::new(feature, inputs, ctx)?;
     let cut = |_: &str, fields: Fields<'_>| terms(&reader.segmenter, fields);
     let corpus = NumberedCorpus::read(&reader, cut, &mut Report::new(&feature.name))?;

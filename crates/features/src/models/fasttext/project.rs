@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use super::WindowFastText;
 use crate::extract::entry::ModelEntry;
 use crate::extract::vintages;
 use crate::extract::vintages::trainer::WordVectorTrainer;
 use crate::extract::vintages::window::WindowText;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_models::{Dictionary, FastTextParams, Form, train_words};
 
@@ -43,7 +44,11 @@ impl WordVectorTrainer for WindowFastText {
     }
 
     fn check(&self) -> Result<()> {
-        ensure!(self.form != Form::Supervised, "--form supervised learns labels; take skipgram or cbow");
+        ensure!(
+            self.form != Form::Supervised,
+            "--form supervised 学习标签；请用 skipgram 或 cbow",
+            "--form supervised learns labels; take skipgram or cbow"
+        );
         self.params().check()
     }
 

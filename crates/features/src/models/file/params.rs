@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use chrono::{NaiveDate, NaiveDateTime};
 use serde::{Deserialize, Serialize};
 
 use crate::fitted::fitted_until;
 use inkstone_models::ModelHeader;
+
+use inkstone_base::ensure;
 
 /// The file of a model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -27,6 +29,7 @@ impl FileParams {
     pub fn check(&self) -> Result<()> {
         ensure!(
             !self.path.as_os_str().is_empty(),
+            "缺少 file.path：请写出 `inkstone train` 写的模型，或 KenLM、word2vec、fastText 格式的文件",
             "file.path is missing: name a model that `inkstone train` wrote, or a file in a format of KenLM, word2vec or fastText"
         );
         Ok(())

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use rayon::prelude::*;
 use serde_json::json;
 
@@ -24,6 +24,7 @@ use crate::models::onnx::Contextual;
 use crate::models::open::{ProjectModel, encoder_key, keys_of_cut, open_for_project};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, ensure, message};
 use inkstone_corpus::truncate::combine;
 use inkstone_onnx::OnnxParams;
 use inkstone_store::{RowKind, Rows, Store};
@@ -54,7 +55,7 @@ pub(crate) fn open(feature: &Feature, inputs: &Inputs<'_>, ctx: &Ctx) -> Result<
         ..Contextual::default()
     };
     open_for_project(&path, inputs.tokenizer, inputs.base, &using, ctx)
-        .with_context(|| format!("feature {:?} cannot read {}", feature.name, path.display()))
+        .with_context(|| message!("特征 {:?} 无法读取 {}", "feature {:?} cannot read {}", feature.name, path.display()))
 }
 
 /// Fails if the file of a feature gives no such column.
@@ -65,10 +66,17 @@ pub fn check_file_columns(feature: &Feature, wanted: &[String], inputs: &Inputs<
     let (name, path) = (&feature.name, feature.file.path.display());
     let columns = open(feature, inputs, ctx)?.model.columns()?;
     let Some(known) = number_columns(&columns) else {
-        bail!("feature {name:?} has sparse rows, as {path} gives them; a factor needs a model with a score");
+        bail!(
+            "特征 {name:?} 的行是稀疏的，{path} 给出的就是如此；因子需要带得分的模型",
+            "feature {name:?} has sparse rows, as {path} gives them; a factor needs a model with a score"
+        );
     };
     match wanted.iter().find(|column| !known.contains(column)) {
-        Some(column) => bail!("feature {name:?} has no column {column:?}; {path} has {}", known.join(", ")),
+        Some(column) => bail!(
+            "特征 {name:?} 没有列 {column:?}；{path} 有 {}",
+            "feature {name:?} has no column {column:?}; {path} has {}",
+            known.join(", ")
+        ),
         None => Ok(()),
     }
 }
@@ -117,8 +125,10 @@ fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Resu
 
 fn part_model<'a>(feature: &'a Feature, inputs: &'a Inputs<'a>, ctx: &'a Ctx) -> Result<PartModel<'a>> {
     let ProjectModel { model, segmenter, own_cut } = open(feature, inputs, ctx)?;
-    let fitted_until =
-        feature.file.fitted_until(model.header()).with_context(|| format!("feature {:?}", feature.name))?;
+    let fitted_until = feature
+        .file
+        .fitted_until(model.header())
+        .with_context(|| message!("特征 {:?}", "feature {:?}", feature.name))?;
     let columns = model.columns()?;
     let kind = match number_columns(&columns) {
         Some(names) => RowKind::Dense { dim: names.len() },
@@ -126,6 +136,7 @@ fn part_model<'a>(feature: &'a Feature, inputs: &'a Inputs<'a>, ctx: &'a Ctx) ->
     };
     ensure!(
         kind != RowKind::Sparse || feature.truncate.over().is_none(),
+        "特征 {:?}：truncate = {:?} 把各窗口的行合成一行，而 {} 给出稀疏的行；请用不分窗口的策略",
         "feature {:?}: truncate = {:?} makes one row of the rows of windows, and {} gives sparse rows; take a strategy without windows",
         feature.name,
         feature.truncate.to_string(),
@@ -182,7 +193,7 @@ fn dense(model: &dyn Fitted, dim: usize, documents: &[ReadDocument], reader: &Co
             if !windows.is_empty() {
                 combine(over, &windows, out);
             } else if document.text.is_some() {
-                out.copy_from_slice(rows.next().context("a text has a row")?);
+                out.copy_from_slice(rows.next().context(message!("文本应有一行", "a text has a row"))?);
             }
         }
         Ok(data)
@@ -200,7 +211,9 @@ fn sparse(model: &dyn Fitted, documents: &[ReadDocument], ctx: &Ctx) -> Result<R
     let chunks = ctx.install(|| documents.par_chunks(CHUNK).map(chunk).collect::<Result<Vec<_>>>())?;
     let (mut indptr, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
     for (documents, rows) in documents.chunks(CHUNK).zip(chunks) {
-        let fitted::Rows::Sparse(rows) = rows else { bail!("rows of another kind than their columns") };
+        let fitted::Rows::Sparse(rows) = rows else {
+            bail!("行的种类与列不符", "rows of another kind than their columns")
+        };
         let mut next = 0..rows.rows();
         for document in documents {
             if let Some(row) = document.text.as_ref().and_then(|_| next.next()).map(|row| rows.row(row)) {
@@ -234,7 +247,7 @@ pub(crate) fn numbers(rows: fitted::Rows) -> Result<Vec<f32>> {
     match rows {
         fitted::Rows::Dense(values) => Ok(values),
         fitted::Rows::Table { numbers, .. } => Ok(numbers.into_iter().map(|number| number as f32).collect()),
-        fitted::Rows::Sparse(_) => bail!("rows of another kind than their columns"),
+        fitted::Rows::Sparse(_) => bail!("行的种类与列不符", "rows of another kind than their columns"),
     }
 }
 

@@ -8,7 +8,7 @@ mod tests;
 
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde_json::json;
 
 use crate::lines::{Cutter, Lines};
@@ -16,6 +16,7 @@ use crate::models::ppmi;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 use inkstone_models::checkpoint::Checkpoint;
 use inkstone_models::{CooccurrenceParams, GloveParams, Pairs, WordVectors};
 
@@ -37,7 +38,11 @@ pub fn train(
     let (corpus, counts, mut report) = ppmi::count(lines, cutter, counting, output, ctx)?;
     let pairs = Pairs::new(&counts, params, disk::folder_of(output), ctx)?;
     drop(counts);
-    ensure!(pairs.count() > 0, "no two words stand near each other: widen --window, or give longer documents");
+    ensure!(
+        pairs.count() > 0,
+        "没有两个词相邻：请放宽 --window，或提供更长的文档",
+        "no two words stand near each other: widen --window, or give longer documents"
+    );
     let (text, seed) = (Key::of(bytemuck::cast_slice(corpus.numbers())), ctx.seed());
     let what = json!({"cooccurrence": counting, "glove": params, "seed": seed, "words": corpus.words, "text": text});
     let checkpoint = Checkpoint::new(output, &what)?;
@@ -47,7 +52,7 @@ pub fn train(
         trained = Some(pairs.train(params, Some(&checkpoint), ctx)?);
         Ok(Report::new(METHOD))
     })?;
-    let trained = trained.context("a stage that ended well has trained")?;
+    let trained = trained.context(message!("正常结束的阶段应训练出结果", "a stage that ended well has trained"))?;
     report.fact("pairs", pairs.count());
     report.fact("dim", params.dim);
     report.fact("losses", &trained.losses);

@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use super::WindowGlove;
 use crate::extract::entry::ModelEntry;
 use crate::extract::vintages;
 use crate::extract::vintages::trainer::WordVectorTrainer;
 use crate::extract::vintages::window::WindowText;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_models::{CooccurrenceParams, GloveParams, PairCounter, PairWeighting, Pairs};
 
@@ -34,7 +35,12 @@ impl WordVectorTrainer for WindowGlove {
     }
 
     fn check(&self) -> Result<()> {
-        ensure!((1..=1000).contains(&self.window), "--window is {}; it lies from 1 to 1000", self.window);
+        ensure!(
+            (1..=1000).contains(&self.window),
+            "--window 为 {}；须在 1 到 1000 之间",
+            "--window is {}; it lies from 1 to 1000",
+            self.window
+        );
         self.params().check()
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,6 +13,7 @@ use crate::models::onnx::{Contextual, is_onnx};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, ensure, message};
 use inkstone_models::StaticEncoder;
 use inkstone_onnx::OnnxParams;
 use inkstone_text::Truncation;
@@ -44,7 +45,9 @@ impl EncoderRecord {
     /// file.
     pub(crate) fn new(path: &Path, using: &Contextual, format: LineFormat, head: &Path) -> Result<EncoderRecord> {
         let folder = disk::folder_of(head);
-        let folder = folder.canonicalize().with_context(|| format!("there is no folder {}", folder.display()))?;
+        let folder = folder
+            .canonicalize()
+            .with_context(|| message!("没有文件夹 {}", "there is no folder {}", folder.display()))?;
         let contextual = if is_onnx(path) {
             let mut params = OnnxParams { model: PathBuf::new(), ..using.params.clone() };
             if !params.tokenizer.as_os_str().is_empty() {
@@ -63,8 +66,8 @@ impl EncoderRecord {
         // No device and no pipe is read because a file names it.
         ensure!(
             path.is_dir() || path.is_file(),
-            "{} is a head on the vectors of {}, which is not there: put the encoder back, or give its place (--encoder; in a project \
-             file.encoder)",
+            "{} 是 {} 的向量上的分类头，而后者不在：请放回编码器，或指明位置（--encoder；项目中为 file.encoder）",
+            "{} is a head on the vectors of {}, which is not there: put the encoder back, or give its place (--encoder; in a project file.encoder)",
             head.display(),
             path.display()
         );
@@ -88,8 +91,8 @@ impl EncoderRecord {
         let key = model_key(&path, &params)?;
         ensure!(
             key == self.key,
-            "{} was fitted on the vectors of {}, whose files are not the same any more: bring the old ones back, give the place of the \
-             encoder that it was fitted on (--encoder; in a project file.encoder), or train the head again",
+            "{} 在 {} 的向量上拟合，而后者的文件已不同：请恢复原来的、指明拟合时所用编码器的位置（--encoder；项目中为 file.encoder），或重新训练分类头",
+            "{} was fitted on the vectors of {}, whose files are not the same any more: bring the old ones back, give the place of the encoder that it was fitted on (--encoder; in a project file.encoder), or train the head again",
             head.display(),
             path.display()
         );
@@ -139,10 +142,16 @@ impl Encoder {
         let dim = match model.columns()? {
             Columns::Dense(names) => names.len(),
             Columns::Sparse { .. } => {
-                bail!("{shown} gives sparse rows and no vectors; without --model the head counts the terms itself")
+                bail!(
+                    "{shown} 给出稀疏的行，不是向量；不写 --model 时分类头自己计词",
+                    "{shown} gives sparse rows and no vectors; without --model the head counts the terms itself"
+                )
             }
             Columns::Table { .. } => {
-                bail!("{shown} gives scores, and a head reads vectors: take a model of vectors, with --read embedding")
+                bail!(
+                    "{shown} 给出分数，而分类头读取向量：请用给出向量的模型，并写 --read embedding",
+                    "{shown} gives scores, and a head reads vectors: take a model of vectors, with --read embedding"
+                )
             }
         };
         Ok(Encoder { model, dim, shown, record })
@@ -206,12 +215,16 @@ pub(crate) fn is_there(vector: &[f32]) -> bool {
 }
 
 fn dense(rows: Rows) -> Result<Vec<f32>> {
-    if let Rows::Dense(values) = rows { Ok(values) } else { bail!("rows of another kind than their columns") }
+    if let Rows::Dense(values) = rows {
+        Ok(values)
+    } else {
+        bail!("行的种类与列不符", "rows of another kind than their columns")
+    }
 }
 
 /// A path as a file in `folder`, which is canonical, names it: relative where both have a folder in common besides the root.
 fn named_from(folder: &Path, path: &Path) -> Result<String> {
-    let path = path.canonicalize().with_context(|| format!("there is no model {}", path.display()))?;
+    let path = path.canonicalize().with_context(|| message!("没有模型 {}", "there is no model {}", path.display()))?;
     let shared = folder.components().zip(path.components()).take_while(|(a, b)| a == b).count();
     let relative = if shared > 1 {
         let up = folder.components().skip(shared).map(|_| Path::new(".."));
@@ -220,7 +233,11 @@ fn named_from(folder: &Path, path: &Path) -> Result<String> {
         path.clone()
     };
     let named = relative.to_str().with_context(|| {
-        format!("the name of {} is not UTF-8, and the file of the head could not name it; rename it", path.display())
+        message!(
+            "{} 的名称不是 UTF-8，分类头文件无法记下它；请改名",
+            "the name of {} is not UTF-8, and the file of the head could not name it; rename it",
+            path.display()
+        )
     })?;
     Ok(named.replace(std::path::MAIN_SEPARATOR, "/"))
 }

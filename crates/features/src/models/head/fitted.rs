@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use super::encoder::is_there;
 use super::{Encoder, Head};
@@ -13,6 +13,7 @@ use crate::models::estimators::plain::corpus::LabelledCorpus;
 use crate::models::estimators::plain::fitted::{columns, figures, table};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, message};
 use inkstone_models::{Explanation, ModelFile, ModelHeader, Part, Task};
 
 /// A head of a file, and its encoder.
@@ -29,6 +30,7 @@ impl FittedHead {
         let (head, mut header) = (Head::read(file)?, file.header().clone());
         if head.scaling.dim() != encoder.dim() {
             bail!(
+                "{} 读取 {} 维向量，而 {} 给出 {} 维；请重新训练分类头",
                 "{} reads vectors of {} values, and {} gives {}; train the head again",
                 path.display(),
                 head.scaling.dim(),
@@ -66,13 +68,18 @@ impl FittedHead {
         match of {
             None => Ok((0..scores.len()).rev().max_by(|&a, &b| scores[a].total_cmp(&scores[b])).unwrap_or(0)),
             Some(_) if self.names().is_empty() => {
-                bail!("the model estimates a value: there is no class to name with --of")
+                bail!(
+                    "该模型估计数值：没有类别可由 --of 指定",
+                    "the model estimates a value: there is no class to name with --of"
+                )
             }
-            Some(name) => self
-                .names()
-                .iter()
-                .position(|known| known == name)
-                .with_context(|| format!("the model knows no class {name:?}; it knows {}", self.names().join(", "))),
+            Some(name) => self.names().iter().position(|known| known == name).with_context(|| {
+                message!(
+                    "模型不认识类别 {name:?}；它认识 {}",
+                    "the model knows no class {name:?}; it knows {}",
+                    self.names().join(", ")
+                )
+            }),
         }
     }
 }
@@ -107,13 +114,19 @@ impl Fitted for FittedHead {
             std::iter::once(line.clone()).chain(units.iter().map(|unit| without(&line, unit))).collect();
         let vectors = self.encoder.vectors_here(&texts)?;
         if !is_there(&vectors[..self.encoder.dim()]) {
-            bail!("the encoder {} gives no vector of this document; is it empty?", self.encoder.shown());
+            bail!(
+                "编码器 {} 没有给出这篇文档的向量；它是空的吗？",
+                "the encoder {} gives no vector of this document; is it empty?",
+                self.encoder.shown()
+            );
         }
         let design = self.head.design(vectors)?;
         let guess = self.ctx.install(|| self.head.estimator.guess(&design));
         let class = self.class(&guess.log_odds[..guess.columns], of)?;
         let scores: Vec<f64> = guess.log_odds.chunks(guess.columns).map(|row| row[class]).collect();
-        let Columns::Table { numbers: names, .. } = self.columns()? else { bail!("a head gives a table") };
+        let Columns::Table { numbers: names, .. } = self.columns()? else {
+            bail!("分类头应给出表", "a head gives a table")
+        };
         let part = |(unit, left): (&Range<usize>, &f64)| Part {
             token: text[unit.clone()].trim().to_owned(),
             value: scores[0] - left,
@@ -144,8 +157,10 @@ impl Fitted for FittedHead {
             scores.extend(ctx.install(|| self.head.estimator.scores(&design)));
             Ok(has_row)
         };
-        let corpus = LabelledCorpus::read_for(lines, learn, self.names(), Some(&mut encode), ctx)
-            .with_context(|| format!("the model is measured on lines with a {}", learn.name()))?;
+        let corpus =
+            LabelledCorpus::read_for(lines, learn, self.names(), Some(&mut encode), ctx).with_context(|| {
+                message!("该模型须在带 {} 的行上评估", "the model is measured on lines with a {}", learn.name())
+            })?;
         Ok((figures(&self.head.estimator.guess_from(&scores), &corpus)?, lines.finish()?))
     }
 }

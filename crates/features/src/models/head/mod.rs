@@ -10,7 +10,7 @@ mod fitted;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 use serde_json::{Value, json};
 
@@ -21,6 +21,7 @@ use crate::models::estimators::plain::corpus::LabelledCorpus;
 use crate::models::estimators::{ClassifyParams, Learn};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 use inkstone_models::{
     DenseRows, Design, Estimator, Method, ModelFile, ModelHeader, Scaling, SpilledDense, StackedRows, write_model,
 };
@@ -135,6 +136,7 @@ pub fn train(
     let method = params.estimator.method;
     ensure!(
         method != Method::Bayes,
+        "朴素贝叶斯统计词频，而向量没有词频：编码器上请用 logistic、svm、boosted、mlp 或 ridge",
         "naive Bayes counts terms, and vectors count nothing: take logistic, svm, boosted, mlp or ridge on an encoder"
     );
     let mut vectors = SpilledDense::within(folder)?;
@@ -154,7 +156,7 @@ pub fn train(
     let folded = StackedRows::of_dense(&vectors);
     let LearnedEstimator { rows: scaling, estimator, params: settings, facts } =
         estimators::plain::learn(&corpus, &folded, fit, params, ctx)
-            .with_context(|| format!("a head on {}", encoder.shown()))?;
+            .with_context(|| message!("{} 上的分类头", "a head on {}", encoder.shown()))?;
     let documents = corpus.len() as u64;
     let labelled_until = corpus.labelled_until(params.label_days);
     let fit = json!({"estimator": settings, "calibrate": params.calibrate});

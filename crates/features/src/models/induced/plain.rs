@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
 use crate::lines::{Cutter, Line, Lines};
 use crate::standalone::returns::read_returns;
+use inkstone_base::bail;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::{InduceParams, InducedLexicon, LabelForm, SeedParams, Seeds, induce};
@@ -29,8 +30,8 @@ pub fn from_returns(
     lexicon.fitted_until = read.times.iter().copied().max().flatten();
     if lexicon.words.is_empty() {
         bail!(
-            "none of {} words tested holds the false discovery rate {}: raise fdr, learn from more documents, or lower min_df only if \
-             the words are known to be there",
+            "检验的 {} 个词中没有一个达到错误发现率 {}：请提高 fdr、用更多文档学习；只有确知词在其中时才降低 min_df",
+            "none of {} words tested holds the false discovery rate {}: raise fdr, learn from more documents, or lower min_df only if the words are known to be there",
             lexicon.tested,
             params.fdr
         );

@@ -1,11 +1,12 @@
 //! n-gram models of plain files: training.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use chrono::NaiveDateTime;
 use rayon::prelude::*;
 
 use crate::lines::{Block, Cutter, Line, LineFormat, Lines, Refused};
 use inkstone_base::data::Report;
+use inkstone_base::ensure;
 use inkstone_base::job::{Cancelled, Ctx};
 use inkstone_models::ngram::{Coded, Counter, Counts, Ngram, NgramParams, Room, Smoothing, smooth};
 
@@ -40,7 +41,11 @@ pub fn train_ngram(
     // Settings that cannot work are told before hours of counting.
     params.check()?;
     let needed = params.smoothing == Smoothing::JelinekMercer;
-    ensure!(needed || matches!(held_out, HeldOut::Share), "only --smoothing jelinek-mercer reads held-out text");
+    ensure!(
+        needed || matches!(held_out, HeldOut::Share),
+        "只有 --smoothing jelinek-mercer 读取留出文本",
+        "only --smoothing jelinek-mercer reads held-out text"
+    );
     let mut held = Held::default();
     if let HeldOut::Lines(mut lines) = held_out {
         held.read_all(&mut lines, cutter, ctx)?;

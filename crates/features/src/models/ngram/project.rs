@@ -20,6 +20,7 @@ use crate::extract::text_rows::{NOWHERE, TextRows};
 use crate::extract::{Feature, Inputs};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
+use inkstone_base::message;
 use inkstone_models::ngram::{Counter, LanguageModel, NgramParams, Room, Score, Smoothing, smooth};
 use inkstone_models::{Fields, Part};
 use inkstone_store::{RowKind, SetSpec, Store};
@@ -62,7 +63,7 @@ pub(crate) const ENTRY: ModelEntry = ModelEntry {
 
 fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
     let params = &feature.surprise;
-    params.check().with_context(|| format!("feature {:?}", feature.name))?;
+    params.check().with_context(|| message!("特征 {:?}", "feature {:?}", feature.name))?;
     let mut report = Report::new(&feature.name);
     let mut reader = CorpusReader::new(feature, inputs, ctx)?;
     reader.segmenter = params.segmenter(reader.segmenter);
@@ -137,7 +138,7 @@ fn walk_fits(
     ctx: &Ctx,
     check: &mut dyn FnMut(&[Key], &SetSpec) -> Result<()>,
 ) -> Result<()> {
-    feature.surprise.check().with_context(|| format!("feature {:?}", feature.name))?;
+    feature.surprise.check().with_context(|| message!("特征 {:?}", "feature {:?}", feature.name))?;
     let mut reader = CorpusReader::new(feature, inputs, ctx)?;
     reader.segmenter = feature.surprise.segmenter(reader.segmenter);
     let corpus = NumberedCorpus::read(&reader, cut_by(&reader.segmenter), &mut Report::new(&feature.name))?;

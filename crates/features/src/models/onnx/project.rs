@@ -10,7 +10,7 @@ use std::sync::PoisonError;
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 use rustc_hash::FxHashMap;
 use serde_json::json;
@@ -26,6 +26,7 @@ use crate::extract::text_rows::TextRows;
 use crate::extract::{Feature, Inputs, VERSION};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 use inkstone_onnx::{Encoder, Opening, Output, WindowCounts, WordCutter};
 use inkstone_store::{RowKind, Rows, SetSpec, Store, Values, Writer};
 use inkstone_text::Truncation;
@@ -108,7 +109,7 @@ struct OpenEncoder<'a> {
 impl<'a> OpenEncoder<'a> {
     fn new(feature: &'a Feature, inputs: &'a Inputs<'a>, ctx: &'a Ctx) -> Result<OpenEncoder<'a>> {
         let reader = CorpusReader::new(feature, inputs, ctx)?;
-        let encoder = open(&reader).with_context(|| format!("feature {:?}", feature.name))?;
+        let encoder = open(&reader).with_context(|| message!("特征 {:?}", "feature {:?}", feature.name))?;
         let ran = Some(serde_json::to_value(encoder.ran())?);
         let columns = encoder.columns();
         let (kind, meta) = match encoder.is_sparse() {
@@ -235,6 +236,7 @@ fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Resu
     report.rows_out = report.rows_in - report.dropped_rows();
     ensure!(
         nameless.is_empty() || report.rows_out > 0,
+        "{}：{} 对所有文档都没有给出数值，首先是 {}：请用 `inkstone eval onnx` 查看",
         "{}: {} gave no number for any document, {} first: look at it with `inkstone eval onnx`",
         named(),
         params.model.display(),
@@ -361,13 +363,9 @@ pub(super) fn batch_key(part: Key, number: usize) -> Key {
 
 /// The last second of the text that the model of a feature was trained on.
 fn seen_until(feature: &Feature, base: &Path) -> Result<NaiveDateTime> {
-    let seen = feature.onnx.seen_until(base).with_context(|| format!("feature {:?}", feature.name))?;
+    let seen = feature.onnx.seen_until(base).with_context(|| message!("特征 {:?}", "feature {:?}", feature.name))?;
     seen.with_context(|| {
-        format!(
-            "feature {:?}: onnx.fitted_until is missing: a model knows what stood in the text that it was trained on, so its values count from then \
-             on. Set it to the last day of that text, as the model's authors give it",
-            feature.name
-        )
+        message!("特征 {:?}：缺少 onnx.fitted_until：模型知道其训练文本的内容，所以它的值自那之后才算数。请设为模型作者所说训练文本的最后一天", "feature {:?}: onnx.fitted_until is missing: a model knows what stood in the text that it was trained on, so its values count from then on. Set it to the last day of that text, as the model's authors give it", feature.name)
     })
 }
 
@@ -377,14 +375,17 @@ pub(crate) fn check(feature: &Feature) -> Result<()> {
     params.check()?;
     ensure!(
         params.output != Output::Answer || params.question.is_some(),
+        "缺少 onnx.question：output = \"answer\" 须有向每篇文档提的问题",
         "onnx.question is missing: output = \"answer\" needs the question that each document is asked"
     );
     ensure!(
         params.output != Output::Weights || params.compose == 0,
+        "onnx.compose 由窗口合成向量与分数；词元权重没有窗口：请保持为 0",
         "onnx.compose puts vectors and scores together from windows; weights of tokens have none: leave it at 0"
     );
     ensure!(
         params.output != Output::Answer || params.compose == 0,
+        "onnx.compose 由窗口合成向量与分数，而答案只在一个窗口里：请保持为 0",
         "onnx.compose puts vectors and scores together from windows, and an answer stands in one: leave it at 0"
     );
     Ok(())

@@ -14,6 +14,7 @@ use crate::extract::{Feature, Inputs, SHOWN_WORDS};
 use crate::models::estimators::project::CountedSamples;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
+use inkstone_base::message;
 use inkstone_models::{SestmWalk, SestmWord, sestm_walk};
 use inkstone_store::Store;
 
@@ -26,7 +27,7 @@ pub(crate) const ENTRY: ModelEntry = ModelEntry {
 };
 
 fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
-    feature.sestm.check().with_context(|| format!("feature {:?}", feature.name))?;
+    feature.sestm.check().with_context(|| message!("特征 {:?}", "feature {:?}", feature.name))?;
     let mut report = Report::new(&feature.name);
     let reader = CorpusReader::new(feature, inputs, ctx)?;
     let table = CountedSamples::read(&reader, &mut report)?;

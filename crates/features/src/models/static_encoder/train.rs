@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -14,6 +14,7 @@ use crate::stage_result;
 use inkstone_base::data::Report;
 use inkstone_base::disk::{self, Room};
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 use inkstone_models::{CountedTokens, Csr, DistilledFigures, LEAST_DOCUMENTS, StaticEncoder, Teacher, distil};
 use inkstone_onnx::{Encoder, Output};
 use inkstone_text::subword::Subword;
@@ -73,17 +74,23 @@ pub fn train(
     output: &Path,
     ctx: &Ctx,
 ) -> Result<(DistilledFigures, Report)> {
-    ensure!(using.params.output == Output::Embedding, "a static encoder is made of vectors: leave --read out");
+    ensure!(
+        using.params.output == Output::Embedding,
+        "静态编码器由向量构成：请去掉 --read",
+        "a static encoder is made of vectors: leave --read out"
+    );
     ensure!(
         params.documents >= LEAST_DOCUMENTS,
+        "--documents {}：教师模型至少要读 {LEAST_DOCUMENTS} 篇文档",
         "--documents {}: the teacher must read at least {LEAST_DOCUMENTS} documents",
         params.documents
     );
     disk::is_ours(output, Room::Converted)?;
     let mut teacher = using.encoder(&using.params.model, LineFormat::Text, ctx)?;
     let tokenizer = using.params.tokenizer_path(&using.base);
-    let mut definition = Subword::definition(&tokenizer, false)
-        .with_context(|| format!("the tokenizer of the teacher {}", using.params.model.display()))?;
+    let mut definition = Subword::definition(&tokenizer, false).with_context(|| {
+        message!("教师模型 {} 的分词器", "the tokenizer of the teacher {}", using.params.model.display())
+    })?;
     let own = Subword::open(&tokenizer)?;
 
     let mut lines = open()?;
@@ -91,13 +98,16 @@ pub fn train(
     let mut report = lines.finish()?;
     ensure!(
         words.documents >= LEAST_DOCUMENTS as u64,
+        "{} 篇文档太少，学不了：至少给 {LEAST_DOCUMENTS} 篇",
         "{} documents are too few to learn from: give at least {LEAST_DOCUMENTS}",
         words.documents
     );
     let added = add_words(&mut definition, &own, &words.counts, params);
     disk::own_folder(output, Room::Converted)?;
-    let tokens = StaticEncoder::write_tokenizer(output, &definition)
-        .context("the teacher's tokenizer takes no further words: set --words 0")?;
+    let tokens = StaticEncoder::write_tokenizer(output, &definition).context(message!(
+        "教师模型的分词器不能再加词：请设置 --words 0",
+        "the teacher's tokenizer takes no further words: set --words 0"
+    ))?;
 
     let vectors_of_tokens =
         stage_result(ctx, "read tokens", "tokens", Some((own.size() + added.len()) as u64), || {

@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
+
+use inkstone_base::ensure;
 
 /// The source of given word vectors; none where neither feature nor file is named.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -36,12 +38,14 @@ impl EmbeddingParams {
     pub(crate) fn check(&self) -> Result<()> {
         ensure!(
             self.feature.is_empty() || !self.has_file(),
+            "embeddings 同时写了特征（{:?}）和文件（{}）：请去掉一个",
             "embeddings names both a feature ({:?}) and a file ({}): leave out one",
             self.feature,
             self.file.display()
         );
         ensure!(
             self.fitted_until.is_none() || self.has_file(),
+            "embeddings.fitted_until 说明文件的文本截至何时，而没有写 embeddings.file：请去掉",
             "embeddings.fitted_until says how far the text of a file reaches, and no embeddings.file is named: leave it out"
         );
         Ok(())

@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 use serde_json::{Value, json};
 
@@ -17,6 +17,8 @@ use crate::extract::{Feature, Inputs};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
+use inkstone_base::{bail, ensure, message};
 use inkstone_models::textnet::GivenVectors;
 use inkstone_models::{ModelFile, WordVectors, is_fasttext, is_vectors};
 use inkstone_text::Segmenter;
@@ -33,11 +35,16 @@ impl EmbeddingParams {
         let known = || {
             let known: Vec<&str> =
                 features.iter().filter(|feature| feature.has_vintages()).map(|feature| feature.name.as_str()).collect();
-            if known.is_empty() { "there is none".to_owned() } else { format!("there are: {}", known.join(", ")) }
+            if known.is_empty() {
+                Word("现在没有", "there is none").into()
+            } else {
+                message!("现有：{}", "there are: {}", known.join(", "))
+            }
         };
         let found = features.iter().find(|feature| feature.name == self.feature);
         let found = found.filter(|feature| feature.has_vintages()).with_context(|| {
-            format!(
+            message!(
+                "embeddings.feature = {:?} 不是 model = word2vec、glove 或 fasttext 的特征；{}",
                 "embeddings.feature = {:?} names no feature with model = word2vec, glove or fasttext; {}",
                 self.feature,
                 known()
@@ -64,8 +71,8 @@ impl EmbeddingParams {
             let cut: Option<Key> = serde_json::from_value(file.header().params["cut"]["key"].clone())?;
             ensure!(
                 cut.is_none_or(|cut| cut == segmenter.key()),
-                "{shown} was trained on words cut otherwise than [tokenizer] cuts them: set [tokenizer] as it was trained, or \
-                 train it again with these settings"
+                "{shown} 训练时的切词方式与 [tokenizer] 不同：请把 [tokenizer] 设成训练时的样子，或按现在的设置重新训练",
+                "{shown} was trained on words cut otherwise than [tokenizer] cuts them: set [tokenizer] as it was trained, or train it again with these settings"
             );
         }
         let vectors = WordVectors::open(path)?;
@@ -73,11 +80,12 @@ impl EmbeddingParams {
         let stated = self.fitted_until.map(|day| day.and_time(LAST));
         match (trained_until, stated) {
             (None, None) => bail!(
-                "{shown} does not say how far the text reaches that its vectors were trained on, and a value of a network that begins \
-                 with words of the future would be known before its time: set embeddings.fitted_until to the last day of that text"
+                "{shown} 没有说明其向量的训练文本截至何时；以将来的词开始的网络，其值会显得过早已知：请把 embeddings.fitted_until 设为该文本的最后一天",
+                "{shown} does not say how far the text reaches that its vectors were trained on, and a value of a network that begins with words of the future would be known before its time: set embeddings.fitted_until to the last day of that text"
             ),
             (Some(trained), Some(stated)) if stated < trained => {
                 bail!(
+                    "embeddings.fitted_until 写的是 {stated}，但 {shown} 的训练文本截至 {trained}：请去掉该设置",
                     "embeddings.fitted_until says {stated}, but {shown} was trained on text until {trained}: leave it out"
                 )
             }

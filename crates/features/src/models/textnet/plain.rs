@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
@@ -19,6 +19,7 @@ use crate::models::tfidf::plain::fields;
 use crate::models::word_vectors::last_seen;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, ensure, message};
 use inkstone_models::checkpoint::Checkpoint;
 use inkstone_models::textnet::{Examples, TextNet, TextNetKind, TextNetParams};
 use inkstone_models::{
@@ -106,8 +107,8 @@ fn numbered(
     }
     ensure!(
         words.len() > 1,
-        "{} of {different} words occur at least {} times in {} documents, and a classifier needs two: lower --min-count, \
-         or give more text",
+        "{different} 个词中有 {} 个在 {2} 篇文档中出现至少 {1} 次，分类器需要两个：请降低 --min-count，或提供更多文本",
+        "{} of {different} words occur at least {} times in {} documents, and a classifier needs two: lower --min-count, or give more text",
         words.len(),
         vocabulary.min_count,
         fields.len()
@@ -158,10 +159,13 @@ impl Fitted for Opened<TextNet> {
     fn explain(&self, line: &Line<'_>, of: Option<&str>) -> Result<Explanation> {
         let names = self.model.names();
         let of = of.map(|name| {
-            names
-                .iter()
-                .position(|known| known == name)
-                .with_context(|| format!("the model knows no class {name:?}; it knows {}", names.join(", ")))
+            names.iter().position(|known| known == name).with_context(|| {
+                message!(
+                    "模型不认识类别 {name:?}；它认识 {}",
+                    "the model knows no class {name:?}; it knows {}",
+                    names.join(", ")
+                )
+            })
         });
         let fields = fields(line);
         let tokens = tokens(&fields, &self.cutter);
@@ -189,8 +193,9 @@ impl Fitted for Opened<TextNet> {
     fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)> {
         params.no_table(&self.header.kind)?;
         let (learn, name) = if self.model.has_labels() { (Learn::Labels, "labels") } else { (Learn::Label, "a label") };
-        let corpus = LabelledCorpus::read_for(lines, learn, self.model.names(), None, ctx)
-            .with_context(|| format!("the model is measured on lines with {name}"))?;
+        let corpus = LabelledCorpus::read_for(lines, learn, self.model.names(), None, ctx).with_context(|| {
+            message!("该模型须在带 {name} 的行上评估", "the model is measured on lines with {name}")
+        })?;
         let read = corpus.fields();
         let parts = ctx.install(|| {
             let parts = read.par_chunks(CHUNK).map(|part| {
@@ -203,7 +208,9 @@ impl Fitted for Opened<TextNet> {
         let report = match &corpus.goal {
             Goal::Classes { class, names } => json!(ClassReport::new(class, &called.concat(), names)),
             Goal::Labels { labels, names } => json!(LabelReport::new(labels, &called, names)),
-            Goal::Values(_) => bail!("a network of classes or labels is not measured on values"),
+            Goal::Values(_) => {
+                bail!("学习类别或标签的网络不在数值上评估", "a network of classes or labels is not measured on values")
+            }
         };
         let mut figures = Figures::new();
         if let Value::Object(report) = report {

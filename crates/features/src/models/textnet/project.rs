@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 use memmap2::Mmap;
 use rayon::prelude::*;
@@ -21,6 +21,7 @@ use crate::extract::{Feature, Inputs, Model};
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk::{self, Scratch};
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 use inkstone_models::textnet::{
     Channels, NumberedTexts, TextNet, TextNetKind, TextNetParams, TextNets, VectorsOfFold, net_out_of_fold,
 };
@@ -36,16 +37,19 @@ fn check(feature: &Feature) -> Result<()> {
     network(feature).check().map_err(|error| name_keys("textnet", &error))?;
     ensure!(
         params.kind == TextNetKind::default() || kind == Model::TextRnn,
+        "textnet.kind 为 {}，与特征的模型不同；请去掉",
         "textnet.kind is {}, and the feature's model another; leave it out",
         params.kind.name()
     );
     feature.embeddings.check()?;
     ensure!(
         params.channels == Channels::Tuned || feature.embeddings.are_given(),
+        "textnet.channels = static 和 both 保留给定的词向量：请用 embeddings.feature 或 embeddings.file 给出",
         "textnet.channels = static and both keep given word vectors: give them with embeddings.feature or embeddings.file"
     );
     ensure!(
         feature.classes.calibrate == CalibrationForm::None,
+        "classes.calibrate 用于 logistic、bayes、svm、boosted 和 mlp；请去掉",
         "classes.calibrate is for logistic, bayes, svm, boosted and mlp; leave it out"
     );
     Ok(())
@@ -75,10 +79,12 @@ fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Resu
     if let Some(enough) = walked.folds.iter().find(|fold| fold.train_rows >= feature.walk_forward.min_train_rows) {
         ensure!(
             !feature.embeddings.has_feature() || walked.folds.iter().any(|fold| fold.fitted_until.is_some()),
-            TooLittle(format!(
-                "feature {:?} learns nothing: before none of its training windows (the first with enough documents ends on {}) feature {:?} \
-                 has a vintage of word vectors: lower its vintages.min_train_documents or words.min_count, or lengthen train_days",
-                feature.name, enough.train.1, feature.embeddings.feature
+            TooLittle(message!(
+                "特征 {:?} 学不到任何东西：它的任何一个训练窗口（首个文档足够的窗口止于 {}）之前，特征 {:?} 都没有词向量：请降低后者的 vintages.min_train_documents 或 words.min_count，或延长 train_days",
+                "feature {:?} learns nothing: before none of its training windows (the first with enough documents ends on {}) feature {:?} has a vintage of word vectors: lower its vintages.min_train_documents or words.min_count, or lengthen train_days",
+                feature.name,
+                enough.train.1,
+                feature.embeddings.feature
             ))
         );
     }
@@ -114,7 +120,7 @@ impl<'a> FeatureWalk<'a> {
         report: &mut Report,
         ctx: &'a Ctx,
     ) -> Result<FeatureWalk<'a>> {
-        feature.check().with_context(|| format!("feature {:?}", feature.name))?;
+        feature.check().with_context(|| message!("特征 {:?}", "feature {:?}", feature.name))?;
         let reader = CorpusReader::new(feature, inputs, ctx)?;
         let read = NumberedSamples::read(&reader, report)?;
         Ok(FeatureWalk { reader, read })
@@ -122,7 +128,8 @@ impl<'a> FeatureWalk<'a> {
 
     fn embeddings(&self) -> Result<Embeddings<'_>> {
         let CorpusReader { feature, inputs, segmenter, ctx, .. } = &self.reader;
-        Embeddings::new(feature, inputs, segmenter, ctx).with_context(|| format!("feature {:?}", feature.name))
+        Embeddings::new(feature, inputs, segmenter, ctx)
+            .with_context(|| message!("特征 {:?}", "feature {:?}", feature.name))
     }
 
     /// The set of the feature's rows.
@@ -261,7 +268,8 @@ pub fn scores_in_folds(
     let given = last_day.map(|day| embeddings.of_fold(day)).transpose()?.flatten();
     ensure!(
         !feature.embeddings.has_feature() || given.is_some(),
-        TooLittle(format!(
+        TooLittle(message!(
+            "最后一篇训练文档之前，特征 {:?} 没有词向量：请降低它的 vintages.min_train_documents",
             "feature {:?} has no vintage of word vectors before the last training document: lower its vintages.min_train_documents",
             feature.embeddings.feature
         ))

@@ -1,7 +1,7 @@
 //! Sparse rows for the whole corpus in two passes, without holding it in memory: count terms, then weigh them. Rows of hashed
 //! terms need no first pass, and depend on their text alone.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rayon::prelude::*;
 use serde_json::json;
 
@@ -11,6 +11,7 @@ use crate::extract::reading::{CorpusReader, ReadDocument};
 use crate::extract::set::{SetMeta, SetParams, finish, row_keys, write_parts};
 use crate::extract::{Feature, Inputs};
 use inkstone_base::data::{Key, Report};
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_models::{Analyzer, TermCounts, Vectorizer};
 use inkstone_store::{RowKind, Rows, Store};
@@ -45,6 +46,7 @@ fn part_model<'a>(feature: &'a Feature, inputs: &'a Inputs<'a>, ctx: &'a Ctx) ->
     feature.tfidf.check()?;
     ensure!(
         !feature.tfidf.learns(),
+        "特征 {:?} 在全部各份的文档上拟合，不能分开计算：请交给 `inkstone run`",
         "feature {:?} is fitted on the documents of all parts, so its parts cannot be computed apart: leave it to `inkstone run`",
         feature.name
     );

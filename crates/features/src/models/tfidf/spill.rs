@@ -12,6 +12,7 @@ use memmap2::Mmap;
 
 use crate::lines::Line;
 use inkstone_base::disk::{self, Scratch};
+use inkstone_base::message;
 
 const NUMBERED: u32 = u32::MAX;
 
@@ -86,7 +87,11 @@ impl Spill {
     /// The documents of a block, in order.
     pub(crate) fn documents(&self, place: SpilledBlock) -> Result<SpilledDocuments<'_>> {
         let numbers: &[u32] = disk::numbers(self.map.as_ref());
-        Ok(SpilledDocuments { numbers: numbers.get(place.start..place.end).context("a scratch file is cut short")? })
+        Ok(SpilledDocuments {
+            numbers: numbers
+                .get(place.start..place.end)
+                .context(message!("临时文件不完整", "a scratch file is cut short"))?,
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use chrono::{Days, NaiveDateTime};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -16,6 +16,7 @@ use crate::lines::{BLOCK, Line, Lines, Refused};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk::{self, Room};
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 use inkstone_models::transformer::{EncoderFolder, Goals};
 use inkstone_text::subword::{Pieces, Subword};
 
@@ -55,8 +56,8 @@ pub fn train_answers(lines: &mut Lines, params: &FinetuneParams, output: &Path, 
     let (documents, inputs) = read_inputs(lines, &subword, room, ctx)?;
     ensure!(
         inputs.iter().any(|input| input.span != NO_ANSWER),
-        "no line has an answer to learn: give each line \"text\", \"question\" and \"answers\", a list of parts of the text, as JSON lines \
-         (--format jsonl)"
+        "没有一行有可学的答案：请给每行 \"text\"、\"question\" 和 \"answers\"（文本片段的列表），写成 JSON 行（--format jsonl）",
+        "no line has an answer to learn: give each line \"text\", \"question\" and \"answers\", a list of parts of the text, as JSON lines (--format jsonl)"
     );
 
     let mut writer = TextWriter::new(output)?;
@@ -146,7 +147,9 @@ fn windows(line: &Line<'_>, subword: &Subword, room: usize) -> Result<Result<Vec
     let begins = (0..ids.len()).step_by(step).take_while(|begin| *begin == 0 || begin + room < ids.len() + step);
     let window = |begin: usize| {
         let part = begin..ids.len().min(begin + room);
-        let wrapped = subword.wrap_pair(&question, &ids[part.clone()]).context("a tokenizer of pairs")?;
+        let wrapped = subword
+            .wrap_pair(&question, &ids[part.clone()])
+            .context(message!("应为文本对的分词器", "a tokenizer of pairs"))?;
         let first = wrapped.texts[1].start;
         let inside = answer.as_ref().filter(|answer| part.contains(answer.start()) && part.contains(answer.end()));
         let place = |token: usize| (first + token - begin) as u32;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use chrono::{Days, NaiveDateTime};
 use serde_json::{Value, json};
 
@@ -17,6 +17,7 @@ use crate::models::onnx::right_entities;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk::{self, Room};
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 use inkstone_models::transformer::{EncoderFolder, Goals, UNTAGGED};
 use inkstone_models::{Entities, EntityReport, largest};
 use inkstone_text::subword::{Pieces, Subword};
@@ -53,8 +54,8 @@ pub fn train_entities(lines: &mut Lines, params: &FinetuneParams, output: &Path,
         documents.iter().flat_map(|document| &document.entities).map(|(kind, _)| kind.as_str()).collect();
     ensure!(
         !kinds.is_empty(),
-        "no line has a name to learn: give each line \"entities\", a list of kind, start and end (bytes of the text), as JSON lines \
-         (--format jsonl)"
+        "没有一行有可学的名称：请给每行 \"entities\"，即类别、起、止（文本字节）的列表，写成 JSON 行（--format jsonl）",
+        "no line has a name to learn: give each line \"entities\", a list of kind, start and end (bytes of the text), as JSON lines (--format jsonl)"
     );
     let tags: Vec<String> = std::iter::once(OUTSIDE.to_owned())
         .chain(kinds.iter().flat_map(|kind| ["B", "I"].map(|place| format!("{place}-{kind}"))))
@@ -135,7 +136,7 @@ fn inputs_of(documents: &[NamedDocument], subword: &Subword, room: usize, ctx: &
             inputs.push(NamedInput { document, ids: ids.to_vec(), offsets: offsets.to_vec() });
         }
     }
-    ensure!(!inputs.is_empty(), "no document has text that can be trained on");
+    ensure!(!inputs.is_empty(), "没有文档有可训练的文本", "no document has text that can be trained on");
     Ok(inputs)
 }
 
@@ -196,7 +197,7 @@ fn held_out_figures(
         let within = |(_, range): &&(String, Range<usize>)| range.start < part.end && range.end > part.start;
         right.push(documents[*document].entities.iter().filter(within).cloned().collect());
     }
-    serde_json::to_value(EntityReport::new(&right, &found)).context("figures of entities")
+    serde_json::to_value(EntityReport::new(&right, &found)).context(message!("实体的指标", "figures of entities"))
 }
 
 #[cfg(test)]

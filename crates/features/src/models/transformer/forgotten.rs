@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::texts::{TextWriter, TokenizedTexts, inputs, room};
 use super::{masking_of, tokenizer_of};
 use crate::lines::{BLOCK, Lines};
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_models::transformer::{EncoderFolder, Goals, Masking, TokenTexts, TrainingTexts, Transformer};
 
@@ -34,7 +35,7 @@ impl BaseText {
         })?;
         lines.finish()?;
         let texts = writer.finish()?;
-        ensure!(!texts.places.is_empty(), "--base-text has no text");
+        ensure!(!texts.places.is_empty(), "--base-text 没有文本", "--base-text has no text");
         let words = base.read(base.words()?, ctx.seed())?;
         Ok(BaseText { texts, masking: masking_of(base, &subword)?, base: words })
     }

@@ -19,7 +19,7 @@ mod vintages;
 
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 
 pub use answers::train_answers;
@@ -33,6 +33,7 @@ pub use summaries::train_writer;
 pub use vintages::pretrain_vintages;
 
 use inkstone_base::disk::{self, Room};
+use inkstone_base::{ensure, message};
 use inkstone_models::transformer::{EncoderFolder, HeadForms, Masking, ModelFolder, TextGoal, WordsBeside};
 use inkstone_text::subword::Subword;
 
@@ -45,6 +46,7 @@ fn tokenizer_of(base: &ModelFolder, rows: usize) -> Result<Subword> {
     let tokens = subword.size();
     ensure!(
         tokens <= rows,
+        "{} 中的分词器有 {tokens} 个词元，而模型有 {rows} 个向量（vocab_size）：该文件夹混有两个模型",
         "the tokenizer in {} has {tokens} tokens, and the model has vectors of {rows} (vocab_size): the folder mixes two models",
         base.path().display()
     );
@@ -56,7 +58,10 @@ fn masking_of(base: &EncoderFolder, subword: &Subword) -> Result<Option<Masking>
     if base.predicts_next() {
         return Ok(None);
     }
-    let mask = subword.mask_id().context("the base's tokenizer has no mask token ([MASK])")?;
+    let mask = subword.mask_id().context(message!(
+        "基础模型的分词器没有掩码词元（[MASK]）",
+        "the base's tokenizer has no mask token ([MASK])"
+    ))?;
     Ok(Some(Masking {
         share: MASKED,
         mask,
@@ -98,10 +103,6 @@ fn seen_by_new(
 fn seen_by(base: &ModelFolder, stated: Option<NaiveDateTime>) -> Result<NaiveDateTime> {
     let own = base.fitted_until()?;
     own.max(stated).with_context(|| {
-        format!(
-            "{} does not say how far the text reaches that it was trained on, and a model that is trained on from it knows that text too: give \
-             its last day with --fitted-until",
-            base.path().display()
-        )
+        message!("{} 没有说明训练文本截至何时，而在其上继续训练的模型也知道那些文本：请用 --fitted-until 给出最后一天", "{} does not say how far the text reaches that it was trained on, and a model that is trained on from it knows that text too: give its last day with --fitted-until", base.path().display())
     })
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 use serde_json::Value;
 
@@ -11,6 +11,7 @@ use super::pretrain::{BesideWords, LanguageModel, NewEncoder, Objective, Pretrai
 use inkstone_base::data::Key;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 use inkstone_models::checkpoint::Checkpoint;
 use inkstone_models::neural::EpochFigures;
 use inkstone_models::transformer::{
@@ -95,6 +96,7 @@ impl PretrainedModels {
             Objective::Replaced { .. } => {
                 ensure!(
                     width.is_multiple_of(heads),
+                    "宽度 {width} 不能由 {heads} 个头均分：请给出倍数",
                     "a width of {width} cannot be shared by {heads} heads: give a multiple"
                 );
                 // A quarter of the heads, of the same size, in as many layers (Clark and others 2020, section 3.2).
@@ -132,7 +134,8 @@ impl PretrainedModels {
         }
         let path = base.path().join(GENERATOR);
         let generator = EncoderFolder::open(&path).with_context(|| {
-            format!(
+            message!(
+                "判别器须与其生成器一起继续训练：请把生成器的文件夹放到 {}",
                 "a discriminator is trained on with its generator: put the generator's folder into {}",
                 path.display()
             )

@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use chrono::{NaiveDate, NaiveDateTime};
 use serde::{Deserialize, Serialize};
 
 use super::seen_by;
 use inkstone_base::data::Key;
 use inkstone_base::disk;
+use inkstone_base::ensure;
 use inkstone_models::transformer::{EncoderFolder, TransformerParams};
 use inkstone_text::subword::Subword;
 
@@ -32,7 +33,11 @@ pub struct FinetuneSettings {
 impl FinetuneSettings {
     /// Fails where the settings make no sense, whatever the base.
     pub fn check(&self) -> Result<()> {
-        ensure!(!self.base.as_os_str().is_empty(), "base is missing: name the folder of an encoder");
+        ensure!(
+            !self.base.as_os_str().is_empty(),
+            "缺少 base：请写出编码器的文件夹",
+            "base is missing: name the folder of an encoder"
+        );
         self.training.check()
     }
 
@@ -48,6 +53,7 @@ impl FinetuneSettings {
         }
         ensure!(
             stated.is_none(),
+            "finetune.fitted_until 用于单个基础模型：{} 中各期自带说明",
             "finetune.fitted_until is for a single base: the vintages in {} say it",
             folder.display()
         );
@@ -63,6 +69,7 @@ impl FinetuneSettings {
         for base in &found {
             ensure!(
                 tokenizer(base)? == first,
+                "{} 的切分方式与 {} 不同：各期须在前一期上继续训练",
                 "{} cuts text otherwise than {}: vintages are trained one on from the other",
                 base.folder.path().display(),
                 found[0].folder.path().display()

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 use clap::ValueEnum;
 use serde_json::{Value, json};
@@ -21,6 +21,7 @@ use crate::stage_result;
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk::{self, Room};
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, ensure, message};
 use inkstone_corpus::link::{self, Companies};
 use inkstone_market::securities_from_frame;
 use inkstone_models::checkpoint::Checkpoint;
@@ -159,11 +160,16 @@ pub(super) fn pretrain_once(
     if let Objective::Masked { share, .. } | Objective::Replaced { share, .. } | Objective::Restored { share, .. } =
         params.objective
     {
-        ensure!(share > 0.0 && share < 1.0, "--mask-share {share} must lie between 0 and 1");
+        ensure!(
+            share > 0.0 && share < 1.0,
+            "--mask-share {share} 须在 0 到 1 之间",
+            "--mask-share {share} must lie between 0 and 1"
+        );
     }
     if let Objective::Masked { share, shuffled, .. } = params.objective {
         ensure!(
             (0.0..=1.0 - share).contains(&shuffled),
+            "--shuffle-share {shuffled} 须在 0 到 {}（--mask-share 所余）之间",
             "--shuffle-share {shuffled} must lie between 0 and {}, what --mask-share leaves",
             1.0 - share
         );
@@ -174,6 +180,7 @@ pub(super) fn pretrain_once(
         let method = base.method();
         ensure!(
             method == params.objective.method(),
+            "{} 须用 train {method} 继续训练",
             "{} is trained on by: train {method}",
             base.files().path().display()
         );
@@ -215,11 +222,12 @@ pub(super) fn pretrain_once(
     let corpus = PretrainCorpus::read(&mut lines, &input_form, output, ctx)?;
     let mut report = lines.finish()?;
     if corpus.texts.places.is_empty() {
-        bail!(TooLittle("no document has text that can be trained on".to_owned()));
+        bail!(TooLittle(message!("没有文档有可训练的文本", "no document has text that can be trained on")));
     }
     if let Some(securities) = params.securities.as_ref().filter(|_| corpus.named == 0) {
         let table = securities.display();
-        bail!(TooLittle(format!(
+        bail!(TooLittle(message!(
+            "没有带时间的文档提到 {table} 中当日同业另有公司的公司",
             "no document with a time names a company of {table} that has others of its industry on that day"
         )));
     }
@@ -228,7 +236,12 @@ pub(super) fn pretrain_once(
         Some(base) => PretrainedModels::of_base(base, params.objective, ctx.seed())?,
         None => PretrainedModels::random(params, &subword, &corpus.counts, output, ctx.seed())?,
     };
-    let mask = || subword.mask_id().context("the base's tokenizer has no mask token ([MASK])");
+    let mask = || {
+        subword.mask_id().context(message!(
+            "基础模型的分词器没有掩码词元（[MASK]）",
+            "the base's tokenizer has no mask token ([MASK])"
+        ))
+    };
     let shuffled = if let Objective::Masked { shuffled, .. } = params.objective { shuffled } else { 0.0 };
     let masking = |share: f64| {
         let mask = mask()?;
@@ -268,7 +281,9 @@ pub(super) fn pretrain_once(
     let earlier = if keep { ModelFolder::open(output).ok() } else { None };
     let kept = earlier.and_then(|folder| folder.training_with(key)).map(|training| training["epochs"].clone());
     let epochs: Vec<EpochFigures> = match kept {
-        Some(epochs) => serde_json::from_value(epochs).context("the epochs of an earlier training")?,
+        Some(epochs) => {
+            serde_json::from_value(epochs).context(message!("先前训练的轮次", "the epochs of an earlier training"))?
+        }
         None => {
             let checkpoint = Checkpoint::new(output, &what)?;
             let models = begun.train(&texts, noising.as_ref(), params, &checkpoint, ctx)?;
@@ -353,7 +368,7 @@ fn name_accuracy(
 /// Reads a table of securities, as a project keeps it.
 fn read_companies(path: &Path) -> Result<Companies> {
     let table = securities_from_frame(&frames::read_parquet(path, None)?);
-    Companies::new(&table.with_context(|| format!("in {}", path.display()))?, &link::Params::default())
+    Companies::new(&table.with_context(|| message!("在 {} 中", "in {}", path.display()))?, &link::Params::default())
 }
 
 /// Counts the words of all lines, as BERT cuts text.

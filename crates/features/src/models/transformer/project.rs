@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 use rayon::prelude::*;
 
@@ -18,6 +18,7 @@ use crate::extract::set::SetParams;
 use crate::extract::text_rows::TextRows;
 use crate::extract::{Feature, Inputs};
 use inkstone_base::data::{Key, Report};
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_models::transformer::{
     BaseVintage, FinetunedFolds, FrozenStates, TextGoal, TokenTexts, Transformer, WordsBeside, softmax,
@@ -43,6 +44,7 @@ fn check(feature: &Feature) -> Result<()> {
     feature.finetune.check().map_err(|error| name_keys("finetune", &error))?;
     ensure!(
         feature.classes.calibrate == CalibrationForm::None,
+        "classes.calibrate 用于 logistic、bayes、svm、boosted 和 mlp；请去掉",
         "classes.calibrate is for logistic, bayes, svm, boosted and mlp; leave it out"
     );
     Ok(())
@@ -177,6 +179,7 @@ fn with_folds<T>(
     let last = times.iter().max();
     ensure!(
         bases.len() == 1 || last.is_none_or(|last| bases[0].seen_until <= *last),
+        "特征 {:?}：finetune.base 的第一期知道截至 {} 的文本，而所有文档都更早：没有一折能用任何一期",
         "feature {:?}: the first vintage of finetune.base knows text until {}, and all documents are older: no fold can take a vintage",
         feature.name,
         bases[0].seen_until

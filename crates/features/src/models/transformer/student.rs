@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 use serde_json::json;
 
@@ -15,6 +15,7 @@ use crate::stage_result;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk::{self, Room};
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 use inkstone_models::largest;
 use inkstone_models::transformer::{EncoderFolder, Goals, TaughtClasses, TextGoal, TransformerParams};
 use inkstone_onnx::{Activation, Encoder, OnnxParams, Output};
@@ -54,6 +55,7 @@ pub fn student(
 ) -> Result<Report> {
     ensure!(
         params.temperature > 0.0 && params.temperature.is_finite(),
+        "--temperature {} 须大于 0",
         "--temperature {} must lie above 0",
         params.temperature
     );
@@ -68,6 +70,7 @@ pub fn student(
     let names = teacher.columns();
     ensure!(
         names.len() > 1 && !teacher.labels_stand_alone(),
+        "{} 给出 {} 个互不排斥的分数；学生模型学的教师须给每篇文本一个类别",
         "{} gives {} scores that do not exclude each other; a student learns from a teacher of classes, of which a text has one",
         using.params.model.display(),
         names.len()
@@ -113,11 +116,7 @@ pub fn student(
 fn teacher_seen(using: &Contextual, stated: Option<NaiveDateTime>) -> Result<NaiveDateTime> {
     let own = using.params.seen_until(&using.base)?;
     own.max(stated).with_context(|| {
-        format!(
-            "{} does not say how far the text reaches that it was trained on, and its student knows that text too: give its last day with \
-             --fitted-until",
-            using.params.model.display()
-        )
+        message!("{} 没有说明训练文本截至何时，而学生模型也知道那些文本：请用 --fitted-until 给出最后一天", "{} does not say how far the text reaches that it was trained on, and its student knows that text too: give its last day with --fitted-until", using.params.model.display())
     })
 }
 

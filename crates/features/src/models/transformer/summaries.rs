@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use chrono::NaiveDateTime;
 use serde::Deserialize;
 use serde_json::json;
@@ -15,6 +15,7 @@ use super::{begin_folder, seen_by, seen_by_new, tokenizer_of};
 use crate::lines::{BLOCK, Line, Lines, Refused};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk::{self, Room};
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_models::checkpoint::Checkpoint;
 use inkstone_models::neural::EpochFigures;
@@ -42,8 +43,8 @@ fn open_base(folder: &Path) -> Result<OpenedBase> {
     if let OpenedBase::Encoder(encoder) = &base {
         ensure!(
             encoder.is_causal(),
-            "{} reads in both directions and writes nothing: take a language model (train gpt or lstm, or a GPT-2) or an encoder with a \
-             decoder (train bart, or a BART)",
+            "{} 双向阅读，不能写作：请用语言模型（train gpt 或 lstm，或 GPT-2），或带解码器的编码器（train bart，或 BART）",
+            "{} reads in both directions and writes nothing: take a language model (train gpt or lstm, or a GPT-2) or an encoder with a decoder (train bart, or a BART)",
             folder.display()
         );
     }
@@ -98,6 +99,7 @@ pub fn train_writer(lines: &mut Lines, params: &FinetuneParams, output: &Path, c
     let inputs = read_inputs(lines, &subword, WriterRoom::new(&base, &subword, params.max_tokens)?, ctx)?;
     ensure!(
         !inputs.is_empty(),
+        "没有一行既有文本又有要写的内容：请给每行 \"text\" 和 \"summary\" 或 \"title\"，写成 JSON 行（--format jsonl）",
         "no line has a text and what is to be written: give each line \"text\" and \"summary\", or \"title\", as JSON lines (--format jsonl)"
     );
 

@@ -3,11 +3,12 @@
 use std::ops::Range;
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use memmap2::Mmap;
 
 use crate::lines::Cutter;
 use inkstone_base::disk::{self, Scratch};
+use inkstone_base::{ensure, message};
 use inkstone_models::transformer::{BEGINS, CONTINUES, NAMED, REPLACED, SECOND};
 use inkstone_text::sentences;
 use inkstone_text::subword::{Pieces, Subword, longest_first};
@@ -55,19 +56,36 @@ impl TextWriter {
 /// Tokens of an input at most, special tokens not included; fails where the model has fewer places.
 pub(super) fn room(subword: &Subword, most: usize, places: usize) -> Result<usize> {
     let most = if most == 0 { places } else { most };
-    ensure!(most <= places, "--max-tokens {most} is more than the model's {places} places");
+    ensure!(
+        most <= places,
+        "--max-tokens {most} 超过模型的 {places} 个位置",
+        "--max-tokens {most} is more than the model's {places} places"
+    );
     let room = most.saturating_sub(subword.specials());
-    ensure!(room >= LEAST, "--max-tokens {most} leaves no room for text beside {} special tokens", subword.specials());
+    ensure!(
+        room >= LEAST,
+        "--max-tokens {most} 除去 {} 个特殊词元后没有文本的位置",
+        "--max-tokens {most} leaves no room for text beside {} special tokens",
+        subword.specials()
+    );
     Ok(room)
 }
 
 /// Tokens of two texts in one input at most, special tokens not included; fails where the model has fewer places, or room for less than `least`.
 pub(super) fn pair_room(subword: &Subword, most: usize, places: usize, least: usize) -> Result<usize> {
-    let specials = subword.pair_specials().context("the base's tokenizer puts no two texts into one input")?;
+    let specials = subword.pair_specials().context(message!(
+        "基础模型的分词器不能把两段文本放进一个输入",
+        "the base's tokenizer puts no two texts into one input"
+    ))?;
     let most = if most == 0 { places } else { most };
-    ensure!(most <= places, "--max-tokens {most} is more than the model's {places} places");
+    ensure!(
+        most <= places,
+        "--max-tokens {most} 超过模型的 {places} 个位置",
+        "--max-tokens {most} is more than the model's {places} places"
+    );
     ensure!(
         most >= specials + least,
+        "--max-tokens {most} 除去 {specials} 个特殊词元后放不下两段文本",
         "--max-tokens {most} leaves no room for two texts beside {specials} special tokens"
     );
     Ok(most - specials)
@@ -107,7 +125,9 @@ pub(super) fn halves(
 
 /// Two parts with the special tokens of a pair around them.
 pub(super) fn wrap_halves(subword: &Subword, first: &[u32], second: &[u32]) -> Result<Vec<u32>> {
-    let wrapped = subword.wrap_pair(first, second).context("the tokenizer puts no two texts into one input")?;
+    let wrapped = subword
+        .wrap_pair(first, second)
+        .context(message!("分词器不能把两段文本放进一个输入", "the tokenizer puts no two texts into one input"))?;
     let segmented = wrapped.ids.iter().zip(&wrapped.types);
     Ok(segmented.map(|(id, segment)| if *segment == 0 { *id } else { id | SECOND }).collect())
 }

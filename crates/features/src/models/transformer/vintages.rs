@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -14,6 +14,7 @@ use crate::standalone::vintages::{Period, divide, lines_of};
 use inkstone_base::data::{Report, TooLittle};
 use inkstone_base::disk::{self, Room};
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 
 /// The encoder of a window.
 #[derive(Serialize)]
@@ -44,14 +45,14 @@ pub fn pretrain_vintages(
     let mut vintages: Vec<EncoderVintage> = Vec::new();
     for (window, text) in windows {
         let output = folder.join(&window);
-        let map = Arc::new(text.scratch.map()?.context("a window has a document")?);
+        let map = Arc::new(text.scratch.map()?.context(message!("窗口应有文档", "a window has a document"))?);
         let before = vintages.iter().rev().find(|vintage| vintage.reason.is_none());
         let base = before.map(|vintage| vintage.output.as_path());
         let trained = pretrain_once(&|| Ok(lines_of(&map)), cutter, base, params, &output, true, ctx);
         let (facts, reason) = match trained {
             Ok(trained) => (trained.facts, None),
             Err(error) if error.is::<TooLittle>() => (Map::new(), Some(format!("{error:#}"))),
-            Err(error) => return Err(error.context(format!("the window {window}"))),
+            Err(error) => return Err(error.context(message!("窗口 {window}", "the window {window}"))),
         };
         let fact = |name: &str| facts.get(name).cloned().unwrap_or_default();
         let (fitted_until, perplexity) = (fact("fitted_until"), fact("perplexity"));
@@ -59,6 +60,7 @@ pub fn pretrain_vintages(
     }
     ensure!(
         vintages.iter().any(|vintage| vintage.reason.is_none()),
+        "没有一个窗口得到编码器：{}",
         "no window gave an encoder: {}",
         vintages.iter().find_map(|vintage| vintage.reason.clone()).unwrap_or_default()
     );

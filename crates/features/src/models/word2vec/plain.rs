@@ -27,9 +27,13 @@ pub const METHOD: &str = "word2vec";
 #[serde(default)]
 pub struct WordParams {
     /// Leave out words that occur less often.
+    ///
+    /// 舍弃出现更少的词。
     #[arg(long, value_name = "N", default_value_t = WordParams::default().min_count, value_parser = flag::<u64>("feature.words.min_count"))]
     pub min_count: u64,
     /// Keep at the most this many words, the most frequent; 0 keeps all.
+    ///
+    /// 最多保留这么多词，取最常见者；0 为全部。
     #[arg(long, value_name = "N", default_value_t = WordParams::default().max_words, value_parser = flag::<usize>("feature.words.max_words"))]
     pub max_words: usize,
     #[command(flatten)]

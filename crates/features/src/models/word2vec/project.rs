@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use crate::extract::entry::ModelEntry;
 use crate::extract::vintages;
 use crate::extract::vintages::trainer::WordVectorTrainer;
 use crate::extract::vintages::window::WindowText;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_models::{Corpus, Word2vec, Word2vecParams};
 
@@ -24,6 +25,7 @@ impl WordVectorTrainer for Word2vecParams {
     fn check(&self) -> Result<()> {
         ensure!(
             !self.architecture.of_documents(),
+            "--architecture dm 和 dbow 学习现有文档的向量；请用 cbow 或 skipgram",
             "--architecture dm and dbow learn vectors of documents that are there; take cbow or skipgram"
         );
         Word2vecParams::check(self)

@@ -3,12 +3,14 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use serde::Serialize;
 
 use super::{CHUNK, KeywordParams, Method};
 use crate::standalone::{CutSpec, Line, LineFormat, Lines};
 use inkstone_base::job::Ctx;
+use inkstone_base::language::{Message, Word};
+use inkstone_base::{ensure, message};
 use inkstone_models::{Candidates, Explanation, Idf, Ranking, rank_sentences, textrank};
 use inkstone_text::{Counter, Mode, Segmenter, TaggedToken, sentences};
 
@@ -45,19 +47,29 @@ impl Extractor {
     /// [`Extractor::count`].
     pub fn new(cut: &CutSpec, params: KeywordParams, idf: Option<Idf>, base: &Path) -> Result<Extractor> {
         params.textrank.validate()?;
-        ensure!(params.top > 0 || params.sentences > 0, "--top 0 and no --sentences: there is nothing to find");
+        ensure!(
+            params.top > 0 || params.sentences > 0,
+            "--top 0 且没有 --sentences：没有可找的",
+            "--top 0 and no --sentences: there is nothing to find"
+        );
         let segmenter = match cut.format {
             LineFormat::Tokens => {
                 ensure!(
                     params.pos.is_empty(),
+                    "按词元给出的行没有词性；请给出文本（--format text），或用 --pos all",
                     "lines of tokens have no parts of speech; give text (--format text), or --pos all"
                 );
-                ensure!(params.sentences == 0, "lines of tokens have no sentences; give text (--format text)");
+                ensure!(
+                    params.sentences == 0,
+                    "按词元给出的行没有句子；请给出文本（--format text）",
+                    "lines of tokens have no sentences; give text (--format text)"
+                );
                 None
             }
             LineFormat::Text | LineFormat::Jsonl => {
                 ensure!(
                     cut.tokenizer.mode == Mode::Jieba,
+                    "关键词是词而不是字；请去掉 --mode char，或用按词训练的模型",
                     "keywords are words, not characters; drop --mode char, or use a model that was trained on words"
                 );
                 Some(Segmenter::new(&cut.tokenizer, base)?)
@@ -174,12 +186,20 @@ impl Extractor {
     }
 
     /// Error of a file without candidates, with the way out.
-    pub(crate) fn no_candidates(&self) -> String {
-        let mut wants = format!("no word of {} characters or more", self.params.min_chars);
+    pub(crate) fn no_candidates(&self) -> Message {
+        let mut wants = message!("没有 {} 字以上的词", "no word of {} characters or more", self.params.min_chars);
         if !self.params.pos.is_empty() {
-            wants += &format!(" is of the parts of speech {}", self.params.pos.join(", "));
+            let pos = self.params.pos.join(", ");
+            wants = message!("{wants}，且词性为 {pos}", "{wants} is of the parts of speech {pos}");
         }
-        let stopwords = if self.segmenter.is_some() { ", or --stopwords none" } else { "" };
-        format!("the file has no candidates: {wants}; try --pos all, --min-chars 1{stopwords}")
+        let stopwords = if self.segmenter.is_some() {
+            Word("，或 --stopwords none", ", or --stopwords none")
+        } else {
+            Word("", "")
+        };
+        message!(
+            "文件没有候选词：{wants}；请试 --pos all、--min-chars 1{stopwords}",
+            "the file has no candidates: {wants}; try --pos all, --min-chars 1{stopwords}"
+        )
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::Result;
 use serde::Serialize;
 
 use super::extractor::{DocumentKeywords, KeySentence};
@@ -13,6 +13,7 @@ use crate::standalone::{Line, Lines};
 use inkstone_base::data::Report;
 use inkstone_base::disk::{self, Formulas};
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, ensure};
 use inkstone_models::{Explanation, Keyword};
 
 /// One line of the output.
@@ -55,9 +56,15 @@ enum Shape {
 pub fn run(lines: &mut Lines, extractor: &Extractor, output: &Path, formulas: Formulas, ctx: &Ctx) -> Result<Report> {
     let shape = match output.extension().and_then(|e| e.to_str()) {
         Some("jsonl" | "ndjson") => Shape::Jsonl,
-        Some("csv") if extractor.params.explain => bail!("a table has no room for explanations; write .jsonl"),
+        Some("csv") if extractor.params.explain => {
+            bail!("表格放不下解释；请写成 .jsonl", "a table has no room for explanations; write .jsonl")
+        }
         Some("csv") => Shape::Csv(formulas),
-        _ => bail!("{}: the name of the output says its format; write .jsonl or .csv", output.display()),
+        _ => bail!(
+            "{}：输出文件名决定格式；请写成 .jsonl 或 .csv",
+            "{}: the name of the output says its format; write .jsonl or .csv",
+            output.display()
+        ),
     };
     let mut sums = KeywordSums::default();
     disk::write_atomic(output, |out| {

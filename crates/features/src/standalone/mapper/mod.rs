@@ -9,7 +9,7 @@ mod stream;
 
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use chrono::{DateTime, Days, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, Timelike};
 use polars_core::prelude::{
     Column, DataFrame, DataType, Float32Type, Int32Type, IntoColumn, ListBuilderTrait, ListPrimitiveChunkedBuilder,
@@ -19,6 +19,7 @@ use polars_core::prelude::{
 use crate::fitted::{Columns, END_OF_DAY, Fitted, Rows, fitted_until};
 use crate::lines::Line;
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, ensure, message};
 use inkstone_corpus::ingest::read_time;
 
 pub use stream::{StreamColumns, map_arrow, map_tsv};
@@ -127,8 +128,8 @@ impl NightWatch {
         let share = self.at_night as f64 / self.timed as f64;
         ensure!(
             self.timed < NightWatch::FEWEST || share <= self.allowed,
-            "{} of {} documents seem to be published between 01:00 and 05:00 in Shanghai ({share:.2}): their times may be eight hours off, as \
-             where a session in UTC reads local times. Give times with their zone, or texts; if the times are right, allow a share of {share:.2}",
+            "{1} 篇文档中有 {0} 篇似乎发布于上海时间 01:00 到 05:00（{share:.2}）：时间可能差八小时，例如 UTC 会话读取了本地时间。请给出带时区的时间或文本；若时间无误，请允许 {share:.2} 的比例",
+            "{} of {} documents seem to be published between 01:00 and 05:00 in Shanghai ({share:.2}): their times may be eight hours off, as where a session in UTC reads local times. Give times with their zone, or texts; if the times are right, allow a share of {share:.2}",
             self.at_night,
             self.timed
         );
@@ -137,7 +138,9 @@ impl NightWatch {
 }
 
 fn strings(column: &Column) -> Result<Vec<Option<&str>>> {
-    let texts = column.str().with_context(|| format!("column {:?} holds no texts", column.name().as_str()))?;
+    let texts = column
+        .str()
+        .with_context(|| message!("列 {:?} 没有文本", "column {:?} holds no texts", column.name().as_str()))?;
     Ok(texts.iter().collect())
 }
 
@@ -169,7 +172,10 @@ pub fn shanghai_times(column: &Column) -> Result<Vec<Option<NaiveDateTime>>> {
             let ticks = column.to_physical_repr();
             ticks.i64()?.iter().map(|ticks| ticks.and_then(time)).collect()
         }
-        other => bail!("column {name:?} holds {other}, and times are timestamps, dates or texts"),
+        other => bail!(
+            "列 {name:?} 为 {other}，而时间须为时间戳、日期或文本",
+            "column {name:?} holds {other}, and times are timestamps, dates or texts"
+        ),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, Read, Seek, SeekFrom, Write};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use polars_arrow::io::ipc::read::{StreamReader, StreamState, read_stream_metadata};
 use polars_arrow::io::ipc::write::{StreamWriter, WriteOptions};
 use polars_core::prelude::{
@@ -12,6 +12,7 @@ use polars_core::prelude::{
 use super::{FrameDocuments, FrameMapper};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, ensure, message};
 use inkstone_text::Chunk;
 
 /// Bytes of lines that are mapped at once.
@@ -35,7 +36,11 @@ impl StreamColumns {
         let column = |name: &String| -> Result<&Column> {
             frame.column(name).ok().with_context(|| {
                 let names: Vec<&str> = frame.get_column_names().into_iter().map(|name| name.as_str()).collect();
-                format!("there is no column {name:?}; the columns are {}", names.join(", "))
+                message!(
+                    "没有列 {name:?}；现有列：{}",
+                    "there is no column {name:?}; the columns are {}",
+                    names.join(", ")
+                )
             })
         };
         let title = self.title.as_ref().map(column).transpose()?;
@@ -49,6 +54,7 @@ impl StreamColumns {
         for made in mapped.columns() {
             ensure!(
                 columns.iter().all(|kept| kept.name() != made.name()),
+                "模型给出的列 {:?} 与输入同名：请保留其他列，或给它改名",
                 "the model gives a column {:?}, and so does the input: keep other columns, or rename that one",
                 made.name().as_str()
             );
@@ -68,13 +74,18 @@ pub fn map_arrow(
 ) -> Result<Report> {
     let mut report = Report::new("worker");
     let mut input = Forward { input, place: 0 };
-    let metadata = read_stream_metadata(&mut input).context("the input is no Arrow stream")?;
+    let metadata =
+        read_stream_metadata(&mut input).context(message!("输入不是 Arrow 流", "the input is no Arrow stream"))?;
     let schema = metadata.schema.clone();
     let mut writer = StreamWriter::new(output, WriteOptions { compression: None });
     let mut begun = false;
     let mut reader = StreamReader::new(input, metadata, None);
     loop {
-        let batch = match reader.next().transpose().context("the Arrow stream cannot be read on")? {
+        let batch = match reader
+            .next()
+            .transpose()
+            .context(message!("Arrow 流无法继续读取", "the Arrow stream cannot be read on"))?
+        {
             Some(StreamState::Some(batch)) => Some(batch),
             Some(StreamState::Waiting) | None if begun => break,
             // A stream without a batch still has a schema.
@@ -146,8 +157,8 @@ pub fn map_tsv(
         report.rows_out += mapped.height() as u64;
         ensure!(
             report.rows_out > 0,
-            "none of the first {} lines has {} cells with tabs between them: say FIELDS TERMINATED BY '\\t' in the query, and name its columns \
-             with --tsv",
+            "前 {} 行中没有一行是 {} 个以制表符分隔的单元格：请在查询中写 FIELDS TERMINATED BY '\\t'，并用 --tsv 写出列名",
+            "none of the first {} lines has {} cells with tabs between them: say FIELDS TERMINATED BY '\\t' in the query, and name its columns with --tsv",
             report.rows_in,
             names.len()
         );
@@ -173,7 +184,7 @@ fn write_cell(output: &mut impl Write, value: &AnyValue<'_>) -> Result<()> {
             }
         }
         AnyValue::Datetime(..) | AnyValue::DatetimeOwned(..) => write!(output, "{value}")?,
-        other => bail!("a cell of type {} has no text", other.dtype()),
+        other => bail!("类型为 {} 的单元格没有文本", "a cell of type {} has no text", other.dtype()),
     }
     Ok(())
 }

@@ -45,11 +45,11 @@ impl Fitted for Lengths {
     }
 
     fn explain(&self, _: &Line<'_>, _: Option<&str>) -> Result<Explanation> {
-        bail!("not asked")
+        anyhow::bail!("not asked")
     }
 
     fn evaluate(&self, _: &mut Lines, _: &EvalParams, _: &Ctx) -> Result<(Figures, Report)> {
-        bail!("not asked")
+        anyhow::bail!("not asked")
     }
 }
 

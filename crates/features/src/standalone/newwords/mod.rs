@@ -13,7 +13,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use chrono::NaiveDateTime;
 use rayon::prelude::*;
 
@@ -22,6 +22,7 @@ use super::{Line, Lines};
 use crate::lines::BLOCK;
 use inkstone_base::data::Report;
 use inkstone_base::disk::{self, Formulas};
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_models::{NewWord, NewWordParams, Places, Selection, select};
 use inkstone_text::{DictionaryEntry, Segmenter, TokenizerParams};
@@ -110,7 +111,7 @@ pub fn find(
         fitted_until = fitted_until.max(last);
         counter.add(&places)
     })?;
-    ensure!(documents > 0, "the file has no documents up to --until");
+    ensure!(documents > 0, "文件在 --until 之前没有文档", "the file has no documents up to --until");
     let Selection { mut words, frequent, mut refused, places, spilled_bytes } =
         select(&counter.finish(ctx)?, params, &segmenter, ctx)?;
 
@@ -142,8 +143,8 @@ pub fn find(
     };
     ensure!(
         !words.is_empty(),
-        "no new word is left of {frequent} strings that occur {} times: {}; lower --min-pmi, --min-entropy, --min-count or \
-         --min-documents, or give more text",
+        "{frequent} 个出现 {} 次的字串中没有留下新词：{}；请降低 --min-pmi、--min-entropy、--min-count 或 --min-documents，或提供更多文本",
+        "no new word is left of {frequent} strings that occur {} times: {}; lower --min-pmi, --min-entropy, --min-count or --min-documents, or give more text",
         params.min_count,
         reasons()
     );

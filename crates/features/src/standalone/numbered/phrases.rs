@@ -8,9 +8,10 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::{DOCUMENT, FirstPass, NUMBERS, Path};
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use inkstone_base::bounds::flag;
 use inkstone_base::disk::{self, Scratch};
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 
 /// Between the parts of a phrase.
@@ -23,9 +24,13 @@ const PAIRS: usize = 1 << 24;
 #[serde(default)]
 pub struct PhraseParams {
     /// Join neighbours that come together more often than by chance, as word2phrase; a second pass joins up to four words.
+    ///
+    /// 把共同出现多于偶然的相邻词连成短语，同 word2phrase；第二遍可连到四个词。
     #[arg(id = "phrases", long = "phrases", value_name = "PASSES", default_value_t = PhraseParams::default().passes, value_parser = flag::<usize>("--phrases"))]
     pub passes: usize,
     /// How many times more often than by chance.
+    ///
+    /// 须多于偶然的倍数。
     #[arg(long = "phrase-threshold", value_name = "X", default_value_t = PhraseParams::default().threshold, requires = "phrases", value_parser = flag::<f64>("--weight"))]
     pub threshold: f64,
     /// Number taken off the count of each pair, so that rare pairs are not joined.
@@ -44,6 +49,7 @@ impl FirstPass {
     pub(crate) fn joined(self, params: &PhraseParams, beside: &Path, ctx: &Ctx) -> Result<(FirstPass, u64)> {
         ensure!(
             params.threshold > 0.0,
+            "短语阈值为 {}：--phrase-threshold 须大于 0",
             "a threshold of phrases of {}: --phrase-threshold is above 0",
             params.threshold
         );

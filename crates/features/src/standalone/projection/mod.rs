@@ -9,7 +9,7 @@ mod tests;
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use polars_core::prelude::{Column, IntoColumn, NamedFrom, Series};
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
@@ -19,6 +19,7 @@ use super::words::VectorWords;
 use inkstone_base::data::Report;
 use inkstone_base::disk::{self, Formulas};
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, ensure, message};
 use inkstone_models::{Nearest, Tsne, neighbours_kept, pca, tsne, unit};
 use inkstone_tables::frames;
 
@@ -92,6 +93,7 @@ pub fn project(
     let (named, rows) = rows(&words, shown, &mut report)?;
     ensure!(
         named.len() >= FEWEST,
+        "有向量的词只有 {} 个，至少 {FEWEST} 个才能成图：请多写一些（--words、--groups、--top）",
         "{} words with a vector are too few to show, {FEWEST} are the least: name more (--words, --groups, --top)",
         named.len()
     );
@@ -157,8 +159,10 @@ fn rows(words: &VectorWords<'_>, shown: Shown<'_>, report: &mut Report) -> Resul
 
 /// The words of a file and their groups.
 fn grouped(path: &Path) -> Result<Named> {
-    let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let text = std::str::from_utf8(&bytes).ok().with_context(|| format!("{} is not UTF-8", path.display()))?;
+    let bytes = std::fs::read(path).with_context(|| message!("无法读取 {}", "cannot read {}", path.display()))?;
+    let text = std::str::from_utf8(&bytes)
+        .ok()
+        .with_context(|| message!("{} 不是 UTF-8", "{} is not UTF-8", path.display()))?;
     let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim).filter(|line| !line.is_empty());
     Ok(lines
         .map(|line| {
@@ -174,10 +178,14 @@ fn perplexity(params: &ProjectionParams, words: usize) -> Result<f32> {
     if params.method == ProjectionMethod::Tsne {
         ensure!(
             perplexity >= 1.0 && perplexity <= most,
-            "a perplexity of {perplexity} does not suit {words} words: --perplexity is from 1 to {most} for so many; name \
-             more words for a larger one"
+            "困惑度 {perplexity} 不适合 {words} 个词：这么多词时 --perplexity 为 1 到 {most}；要更大请多写一些词",
+            "a perplexity of {perplexity} does not suit {words} words: --perplexity is from 1 to {most} for so many; name more words for a larger one"
         );
-        ensure!(params.epochs > 0, "t-SNE of no steps shows nothing: --epochs is 1 or more");
+        ensure!(
+            params.epochs > 0,
+            "不迭代的 t-SNE 没有结果：--epochs 须不小于 1",
+            "t-SNE of no steps shows nothing: --epochs is 1 or more"
+        );
     }
     Ok(perplexity)
 }
@@ -196,14 +204,18 @@ impl Projection {
     pub fn svg(&self) -> Result<String> {
         let mut bytes = Vec::new();
         picture::draw(self, &mut bytes)?;
-        String::from_utf8(bytes).context("a picture is text")
+        String::from_utf8(bytes).context(message!("图应为文本", "a picture is text"))
     }
 
     /// Fails when there is no such output.
     pub fn check_output(path: &Path) -> Result<()> {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("csv" | "parquet" | "svg") => Ok(()),
-            _ => bail!("{}: the name of the output says what it is; write .svg, .csv or .parquet", path.display()),
+            _ => bail!(
+                "{}：输出文件名决定种类；请写成 .svg、.csv 或 .parquet",
+                "{}: the name of the output says what it is; write .svg, .csv or .parquet",
+                path.display()
+            ),
         }
     }
 

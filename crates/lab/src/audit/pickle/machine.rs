@@ -6,7 +6,10 @@
 use std::borrow::Cow;
 use std::cell::Cell;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
+
+use inkstone_base::language::Word;
+use inkstone_base::{bail, ensure, message};
 
 /// Number of a node.
 pub(super) type NodeId = usize;
@@ -105,7 +108,11 @@ impl<'a> Nodes<'a> {
     /// Counts an object that is looked at: parts that lie in many places could be looked at without end.
     pub(super) fn look(&self) -> Result<()> {
         self.looks.set(self.looks.get() + 1);
-        ensure!(self.looks.get() <= MOST_LOOKS, "the pickle has too many objects for a frame");
+        ensure!(
+            self.looks.get() <= MOST_LOOKS,
+            "pickle 的对象过多，不像数据框",
+            "the pickle has too many objects for a frame"
+        );
         Ok(())
     }
 
@@ -124,7 +131,11 @@ impl<'a> Nodes<'a> {
                 Some(part) if is_done[part] => {}
                 Some(part) => {
                     open.push((part, parts(part)));
-                    ensure!(open.len() <= MOST_DEEP, "objects of the pickle lie within one another without end");
+                    ensure!(
+                        open.len() <= MOST_DEEP,
+                        "pickle 的对象无限嵌套",
+                        "objects of the pickle lie within one another without end"
+                    );
                 }
                 None => {
                     is_done[*id] = true;
@@ -143,7 +154,7 @@ pub(super) fn unpickled(bytes: &[u8]) -> Result<(Nodes<'_>, NodeId)> {
     let mut stack: Vec<NodeId> = Vec::new();
     let mut marks: Vec<usize> = Vec::new();
     let mut memo: Vec<NodeId> = Vec::new();
-    let empty = "the pickle is damaged: it takes from an empty stack";
+    let empty = Word("pickle 已损坏：从空栈取值", "the pickle is damaged: it takes from an empty stack");
     loop {
         let place = reader.at;
         let code = reader.byte()?;
@@ -182,7 +193,11 @@ pub(super) fn unpickled(bytes: &[u8]) -> Result<(Nodes<'_>, NodeId)> {
             b'J' => Node::Int(i64::from(reader.number(4)? as u32 as i32)),
             0x8a => {
                 let length = reader.number(1)? as usize;
-                ensure!(length <= 8, "a whole number of {length} bytes is none of a frame");
+                ensure!(
+                    length <= 8,
+                    "{length} 字节的整数不会出现在数据框里",
+                    "a whole number of {length} bytes is none of a frame"
+                );
                 let value = reader.number(length)?;
                 let shift = 64 - 8 * length as u32;
                 Node::Int(if length == 0 { 0 } else { ((value << shift) as i64) >> shift })
@@ -220,7 +235,7 @@ pub(super) fn unpickled(bytes: &[u8]) -> Result<(Nodes<'_>, NodeId)> {
                 let first = if code == b'e' { marks.pop().context(empty)? } else { stack.len().saturating_sub(1) };
                 let items = stack.split_off(first.min(stack.len()));
                 let Some(Node::List(list)) = stack.last().map(|top| &mut nodes.nodes[*top]) else {
-                    bail!("the pickle is damaged: it adds to what is no list");
+                    bail!("pickle 已损坏：向不是列表的对象添加", "the pickle is damaged: it adds to what is no list");
                 };
                 list.extend(items);
                 continue;
@@ -229,7 +244,10 @@ pub(super) fn unpickled(bytes: &[u8]) -> Result<(Nodes<'_>, NodeId)> {
                 let first = if code == b'u' { marks.pop().context(empty)? } else { stack.len().saturating_sub(2) };
                 let items = stack.split_off(first.min(stack.len()));
                 let Some(Node::Dict(dict)) = stack.last().map(|top| &mut nodes.nodes[*top]) else {
-                    bail!("the pickle is damaged: it adds to what is no dictionary");
+                    bail!(
+                        "pickle 已损坏：向不是字典的对象添加",
+                        "the pickle is damaged: it adds to what is no dictionary"
+                    );
                 };
                 dict.extend(pairs(&items));
                 continue;
@@ -242,7 +260,7 @@ pub(super) fn unpickled(bytes: &[u8]) -> Result<(Nodes<'_>, NodeId)> {
                 let (name, module) = (pop(&mut stack)?, pop(&mut stack)?);
                 match (&nodes.nodes[module], &nodes.nodes[name]) {
                     (Node::Text(module), Node::Text(name)) => global(module, name)?,
-                    _ => bail!("the pickle is damaged: a name is no text"),
+                    _ => bail!("pickle 已损坏：名称不是文本", "the pickle is damaged: a name is no text"),
                 }
             }
             b'R' | 0x81 => {
@@ -255,7 +273,7 @@ pub(super) fn unpickled(bytes: &[u8]) -> Result<(Nodes<'_>, NodeId)> {
             b'b' => {
                 let given = pop(&mut stack)?;
                 let Some(Node::Call { state, .. }) = stack.last().map(|top| &mut nodes.nodes[*top]) else {
-                    bail!("the pickle is damaged: it builds what is no object");
+                    bail!("pickle 已损坏：要构造的不是对象", "the pickle is damaged: it builds what is no object");
                 };
                 *state = Some(given);
                 continue;
@@ -268,7 +286,12 @@ pub(super) fn unpickled(bytes: &[u8]) -> Result<(Nodes<'_>, NodeId)> {
                     b'p' => reader.line()?.parse()?,
                     _ => memo.len(),
                 };
-                ensure!(at <= bytes.len(), "the pickle is damaged: it notes value {at} of {} bytes", bytes.len());
+                ensure!(
+                    at <= bytes.len(),
+                    "pickle 已损坏：在 {} 字节中记下第 {at} 个值",
+                    "the pickle is damaged: it notes value {at} of {} bytes",
+                    bytes.len()
+                );
                 memo.resize(memo.len().max(at + 1), usize::MAX);
                 memo[at] = top;
                 continue;
@@ -280,10 +303,16 @@ pub(super) fn unpickled(bytes: &[u8]) -> Result<(Nodes<'_>, NodeId)> {
                     _ => reader.line()?.parse()?,
                 };
                 let noted = memo.get(at).filter(|noted| **noted != usize::MAX);
-                stack.push(*noted.context("the pickle is damaged: it takes a value that it has not noted")?);
+                stack.push(*noted.context(message!(
+                    "pickle 已损坏：取用未曾记下的值",
+                    "the pickle is damaged: it takes a value that it has not noted"
+                ))?);
                 continue;
             }
-            other => bail!("byte {place} of the pickle is the operation {other:#04x}, which frames do not use"),
+            other => bail!(
+                "pickle 第 {place} 字节是数据框不用的操作 {other:#04x}",
+                "byte {place} of the pickle is the operation {other:#04x}, which frames do not use"
+            ),
         };
         stack.push(nodes.add(node));
     }
@@ -293,8 +322,8 @@ pub(super) fn unpickled(bytes: &[u8]) -> Result<(Nodes<'_>, NodeId)> {
 fn global<'a>(module: &str, name: &str) -> Result<Node<'a>> {
     ensure!(
         KNOWN.iter().any(|(known, names)| *known == module && names.contains(&name)),
-        "the pickle names {module}.{name}, which is no part of a frame of numbers; it was not run. In Python, \
-         pandas.read_pickle(FILE).reset_index().to_parquet(OTHER) writes a table that can be read, if you trust the file"
+        "pickle 提到 {module}.{name}，它不属于数值数据框；没有运行它。若信任该文件，可在 Python 中用 pandas.read_pickle(FILE).reset_index().to_parquet(OTHER) 写成可读的表",
+        "the pickle names {module}.{name}, which is no part of a frame of numbers; it was not run. In Python, pandas.read_pickle(FILE).reset_index().to_parquet(OTHER) writes a table that can be read, if you trust the file"
     );
     Ok(Node::Global(format!("{module}.{name}")))
 }
@@ -312,8 +341,13 @@ struct PickleReader<'a> {
 impl<'a> PickleReader<'a> {
     fn take(&mut self, n: usize) -> Result<&'a [u8]> {
         let end = self.at.checked_add(n).filter(|end| *end <= self.bytes.len());
-        let end =
-            end.with_context(|| format!("the pickle ends after {} bytes, in the middle of a value", self.bytes.len()))?;
+        let end = end.with_context(|| {
+            message!(
+                "pickle 在 {} 字节后中断，值不完整",
+                "the pickle ends after {} bytes, in the middle of a value",
+                self.bytes.len()
+            )
+        })?;
         let taken = &self.bytes[self.at..end];
         self.at = end;
         Ok(taken)
@@ -335,12 +369,17 @@ impl<'a> PickleReader<'a> {
     }
 
     fn text(&mut self, bytes: usize) -> Result<String> {
-        Ok(std::str::from_utf8(self.counted(bytes)?).context("a text of the pickle is not UTF-8")?.to_owned())
+        Ok(std::str::from_utf8(self.counted(bytes)?)
+            .context(message!("pickle 中有文本不是 UTF-8", "a text of the pickle is not UTF-8"))?
+            .to_owned())
     }
 
     fn line(&mut self) -> Result<&'a str> {
         let rest = &self.bytes[self.at..];
-        let length = rest.iter().position(|byte| *byte == b'\n').context("the pickle ends in the middle of a line")?;
+        let length = rest
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .context(message!("pickle 在一行中间结束", "the pickle ends in the middle of a line"))?;
         self.at += length + 1;
         Ok(std::str::from_utf8(&rest[..length])?.trim_end_matches('\r'))
     }

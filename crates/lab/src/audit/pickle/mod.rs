@@ -7,11 +7,12 @@ mod machine;
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use chrono::DateTime;
 use polars_core::prelude::{Column, DataFrame, IntoColumn, NamedFrom, Series};
 
 use self::machine::{Node, NodeId, Nodes, unpickled};
+use inkstone_base::{bail, ensure, message};
 use inkstone_base::{disk, limits};
 use inkstone_tables::frames;
 
@@ -20,14 +21,19 @@ const LONGEST_TEXT: usize = 100;
 
 /// Reads a frame or a series with its index as the first columns. Columns that are no numbers are left out.
 pub(super) fn read_frame(path: &Path) -> Result<DataFrame> {
-    frame(&disk::snapshot(path)?).with_context(|| format!("{} is not a pickle of a frame of numbers", path.display()))
+    frame(&disk::snapshot(path)?).with_context(|| {
+        message!("{} 不是数值数据框的 pickle", "{} is not a pickle of a frame of numbers", path.display())
+    })
 }
 
 fn frame(bytes: &[u8]) -> Result<DataFrame> {
     let (nodes, top) = unpickled(bytes)?;
     let manager = match nodes.name_of(top)?.as_str() {
         "DataFrame" | "Series" => nodes.field(nodes.state(top)?, &["_mgr", "_data"])?,
-        other => bail!("it is a {other}, and neither a DataFrame nor a Series"),
+        other => bail!(
+            "它是 {other}，既不是 DataFrame 也不是 Series",
+            "it is a {other}, and neither a DataFrame nor a Series"
+        ),
     };
     let name = nodes.field(nodes.state(top)?, &["_name", "name"]).ok().and_then(|name| nodes.text(name).ok());
     // pandas 1.3 and later gives blocks and axes as arguments, earlier versions as a state.
@@ -36,18 +42,21 @@ fn frame(bytes: &[u8]) -> Result<DataFrame> {
         [blocks, axes, ..] => (*axes, nodes.list(*blocks).map_or_else(|_| vec![*blocks], <[NodeId]>::to_vec)),
         _ => {
             let state = nodes.list(nodes.state(manager)?)?;
-            let kept = nodes.field(*state.get(3).context("the state of the frame has no blocks")?, &["0.14.1"])?;
+            let kept = nodes.field(
+                *state.get(3).context(message!("数据框的状态没有数据块", "the state of the frame has no blocks"))?,
+                &["0.14.1"],
+            )?;
             (nodes.field(kept, &["axes"])?, nodes.list(nodes.field(kept, &["blocks"])?)?.to_vec())
         }
     };
     let axes = nodes.list(axes)?.to_vec();
-    let rows = *axes.last().context("the frame has no index")?;
+    let rows = *axes.last().context(message!("数据框没有索引", "the frame has no index"))?;
     let index = nodes.index(rows)?;
     let height = index.first().map_or(0, |column| column.1.len());
     let names: Vec<String> = match axes[..] {
         [_] => vec![name.unwrap_or_else(|| "score".to_owned())],
         [columns, _] => nodes.index(columns)?.pop().map_or(Vec::new(), |(_, values)| values.texts()),
-        _ => bail!("the frame has {} axes", axes.len()),
+        _ => bail!("数据框有 {} 个轴", "the frame has {} axes", axes.len()),
     };
     let mut columns: Vec<Column> = Vec::new();
     for (number, (name, values)) in index.into_iter().enumerate() {
@@ -63,17 +72,32 @@ fn frame(bytes: &[u8]) -> Result<DataFrame> {
         };
         // Texts and times beside the numbers are no values of a factor.
         let Ok((ArrayValues::Numbers(values), shape, is_fortran)) = nodes.array(values) else { continue };
-        let places = if axes.len() == 1 { vec![0] } else { nodes.places(places.context("a block has no places")?)? };
-        ensure!(values.len() == places.len() * height, "a block of shape {shape:?} does not fill its {height} rows");
+        let places = if axes.len() == 1 {
+            vec![0]
+        } else {
+            nodes.places(places.context(message!("有数据块没有位置", "a block has no places"))?)?
+        };
+        ensure!(
+            values.len() == places.len() * height,
+            "形状为 {shape:?} 的数据块没有填满 {height} 行",
+            "a block of shape {shape:?} does not fill its {height} rows"
+        );
         for (row, place) in places.iter().enumerate() {
             let n = places.len();
             let of_row = |k: usize| if is_fortran { values[k * n + row] } else { values[row * height + k] };
-            let name = names.get(*place).context("a block has a column without a name")?;
+            let name =
+                names.get(*place).context(message!("有数据块的列没有名称", "a block has a column without a name"))?;
             columns
                 .push(Series::new(name.as_str().into(), (0..height).map(of_row).collect::<Vec<f64>>()).into_column());
         }
     }
-    ensure!(columns.len() <= limits::COLUMNS, "it has {} columns; at most {} are read", columns.len(), limits::COLUMNS);
+    ensure!(
+        columns.len() <= limits::COLUMNS,
+        "它有 {} 列；最多读取 {} 列",
+        "it has {} columns; at most {} are read",
+        columns.len(),
+        limits::COLUMNS
+    );
     frames::frame(columns)
 }
 
@@ -97,10 +121,19 @@ impl ArrayValues {
     /// The values at these places; a place of -1 is a missing value.
     fn taken(&self, places: &[f64]) -> Result<ArrayValues> {
         let within = |place: &&f64| **place < self.len() as f64;
-        ensure!(places.iter().all(|place| within(&place)), "an index points past its {} values", self.len());
+        ensure!(
+            places.iter().all(|place| within(&place)),
+            "有索引超出 {} 个值",
+            "an index points past its {} values",
+            self.len()
+        );
         if let ArrayValues::Texts(values) = self {
             let longest = values.iter().flatten().map(String::len).max().unwrap_or(0);
-            ensure!(longest <= LONGEST_TEXT, "a text has {longest} bytes; at most {LONGEST_TEXT} are read");
+            ensure!(
+                longest <= LONGEST_TEXT,
+                "有文本长 {longest} 字节；最多读取 {LONGEST_TEXT} 字节",
+                "a text has {longest} bytes; at most {LONGEST_TEXT} are read"
+            );
         }
         fn at<T: Clone>(values: &[T], place: f64, none: T) -> T {
             if place < 0.0 { none } else { values[place as usize].clone() }
@@ -150,21 +183,21 @@ impl Nodes<'_> {
                 Node::Global(name) if last(name) == "_reconstructor" => self.name_of(self.list(*arguments)?[0]),
                 _ => self.name_of(*function),
             },
-            other => bail!("an object is expected, not {other:?}"),
+            other => bail!("应为对象，而不是 {other:?}", "an object is expected, not {other:?}"),
         }
     }
 
     fn arguments(&self, id: NodeId) -> Result<NodeId> {
         match self.node(id) {
             Node::Call { arguments, .. } => Ok(*arguments),
-            other => bail!("an object is expected, not {other:?}"),
+            other => bail!("应为对象，而不是 {other:?}", "an object is expected, not {other:?}"),
         }
     }
 
     fn state(&self, id: NodeId) -> Result<NodeId> {
         match self.node(id) {
             Node::Call { state: Some(state), .. } => Ok(*state),
-            _ => bail!("an object of the pickle has no state"),
+            _ => bail!("pickle 中有对象没有状态", "an object of the pickle has no state"),
         }
     }
 
@@ -173,17 +206,17 @@ impl Nodes<'_> {
             Node::List(items) => Ok(items),
             // FrozenList(list)
             Node::Call { arguments, .. } if self.name_of(id)? == "FrozenList" => {
-                self.list(*self.list(*arguments)?.first().context("a list has no items")?)
+                self.list(*self.list(*arguments)?.first().context(message!("列表没有项", "a list has no items"))?)
             }
-            other => bail!("a list is expected, not {other:?}"),
+            other => bail!("应为列表，而不是 {other:?}", "a list is expected, not {other:?}"),
         }
     }
 
     fn field(&self, id: NodeId, names: &[&str]) -> Result<NodeId> {
-        let Node::Dict(fields) = self.node(id) else { bail!("a dictionary is expected") };
+        let Node::Dict(fields) = self.node(id) else { bail!("应为字典", "a dictionary is expected") };
         let is_named = |key: &NodeId| self.text(*key).is_ok_and(|key| names.contains(&key.as_str()));
         let found = fields.iter().find(|(key, _)| is_named(key)).map(|(_, value)| *value);
-        found.with_context(|| format!("there is no field {}", names.join(" or ")))
+        found.with_context(|| message!("没有字段 {}", "there is no field {}", names.join(" or ")))
     }
 
     fn text(&self, id: NodeId) -> Result<String> {
@@ -191,27 +224,36 @@ impl Nodes<'_> {
             Node::Text(text) => Ok(text.clone()),
             Node::Int(number) => Ok(number.to_string()),
             Node::Bytes(bytes) => Ok(String::from_utf8_lossy(bytes).into_owned()),
-            other => bail!("a text is expected, not {other:?}"),
+            other => bail!("应为文本，而不是 {other:?}", "a text is expected, not {other:?}"),
         }
     }
 
     fn int(&self, id: NodeId) -> Result<i64> {
         match self.node(id) {
             Node::Int(number) => Ok(*number),
-            other => bail!("a whole number is expected, not {other:?}"),
+            other => bail!("应为整数，而不是 {other:?}", "a whole number is expected, not {other:?}"),
         }
     }
 
     /// Numbers of the columns of a block: a slice, or an array.
     fn places(&self, id: NodeId) -> Result<Vec<usize>> {
         if self.name_of(id)? != "slice" {
-            let ArrayValues::Numbers(places) = self.array(id)?.0 else { bail!("places of columns are no numbers") };
+            let ArrayValues::Numbers(places) = self.array(id)?.0 else {
+                bail!("列的位置不是数字", "places of columns are no numbers")
+            };
             return Ok(places.into_iter().map(|place| place as usize).collect());
         }
-        let [from, to, step] = self.list(self.arguments(id)?)? else { bail!("a slice has three bounds") };
+        let [from, to, step] = self.list(self.arguments(id)?)? else {
+            bail!("切片应有三个界", "a slice has three bounds")
+        };
         let step = self.int(*step).unwrap_or(1).max(1) as usize;
         let (from, to) = (usize::try_from(self.int(*from)?)?, usize::try_from(self.int(*to)?)?);
-        ensure!(to <= limits::COLUMNS, "the frame has {to} columns; at most {} are read", limits::COLUMNS);
+        ensure!(
+            to <= limits::COLUMNS,
+            "数据框有 {to} 列；最多读取 {} 列",
+            "the frame has {to} columns; at most {} are read",
+            limits::COLUMNS
+        );
         Ok((from..to).step_by(step).collect())
     }
 
@@ -219,7 +261,7 @@ impl Nodes<'_> {
     fn index(&self, id: NodeId) -> Result<Vec<(Option<String>, ArrayValues)>> {
         self.look()?;
         let arguments = self.list(self.arguments(id)?)?;
-        let [class, fields, ..] = arguments else { bail!("an index has no fields") };
+        let [class, fields, ..] = arguments else { bail!("索引没有字段", "an index has no fields") };
         let (class, fields) = (self.name_of(*class)?, *fields);
         let named = |id: NodeId| self.text(id).ok();
         match class.as_str() {
@@ -229,8 +271,14 @@ impl Nodes<'_> {
                 let names = self.list(self.field(fields, &["names"])?)?;
                 let mut columns = Vec::new();
                 for ((level, codes), name) in levels.iter().zip(codes).zip(names) {
-                    let level = self.index(*level)?.pop().context("a level of the index is empty")?.1;
-                    let ArrayValues::Numbers(codes) = self.array(*codes)?.0 else { bail!("an index has no places") };
+                    let level = self
+                        .index(*level)?
+                        .pop()
+                        .context(message!("索引有一级是空的", "a level of the index is empty"))?
+                        .1;
+                    let ArrayValues::Numbers(codes) = self.array(*codes)?.0 else {
+                        bail!("索引没有位置", "an index has no places")
+                    };
                     columns.push((named(*name), level.taken(&codes)?));
                 }
                 Ok(columns)
@@ -241,6 +289,7 @@ impl Nodes<'_> {
                 // A row takes a byte or more.
                 ensure!(
                     to.saturating_sub(from) / step <= self.size as i64,
+                    "{from} 到 {to} 的索引行数超过 pickle 的字节数",
                     "an index of {from} to {to} has more rows than the pickle has bytes"
                 );
                 let values = (from..to).step_by(step as usize).map(|n| n as f64).collect();
@@ -259,14 +308,14 @@ impl Nodes<'_> {
         match self.name_of(id)?.as_str() {
             "_frombuffer" => {
                 let [buffer, dtype, shape, order] = self.list(self.arguments(id)?)? else {
-                    bail!("an array has no buffer")
+                    bail!("数组没有缓冲区", "an array has no buffer")
                 };
                 let values = self.values(*buffer, *dtype)?;
                 Ok((values, self.shape(*shape)?, self.text(*order).is_ok_and(|order| order == "F")))
             }
             "_reconstruct" => {
                 let [_, shape, dtype, fortran, data] = self.list(self.state(id)?)? else {
-                    bail!("an array has no data")
+                    bail!("数组没有数据", "an array has no data")
                 };
                 let fortran = matches!(self.node(*fortran), Node::Bool(true));
                 Ok((self.values(*data, *dtype)?, self.shape(*shape)?, fortran))
@@ -275,7 +324,7 @@ impl Nodes<'_> {
             "__pyx_unpickle_NDArrayBacked" | "DatetimeArray" | "StringArray" => match self.node(self.state(id)?) {
                 Node::List(parts) => {
                     let arrays = parts.iter().filter_map(|part| self.array(*part).ok());
-                    arrays.last().context("an array of pandas has no values")
+                    arrays.last().context(message!("pandas 数组没有值", "an array of pandas has no values"))
                 }
                 _ => self.array(self.field(self.state(id)?, &["_ndarray", "_data"])?),
             },
@@ -283,7 +332,7 @@ impl Nodes<'_> {
                 let values = self.arrow_texts(self.field(self.state(id)?, &["_pa_array", "_data"])?)?;
                 Ok((ArrayValues::Texts(values), Vec::new(), false))
             }
-            other => bail!("{other} is no array of numbers, times or texts"),
+            other => bail!("{other} 不是数值、时间或文本的数组", "{other} is no array of numbers, times or texts"),
         }
     }
 
@@ -293,7 +342,9 @@ impl Nodes<'_> {
 
     /// Values of a buffer, or of a list of objects.
     fn values(&self, data: NodeId, dtype: NodeId) -> Result<ArrayValues> {
-        let kind = self.text(*self.list(self.arguments(dtype)?)?.first().context("a dtype has no name")?)?;
+        let kind = self.text(
+            *self.list(self.arguments(dtype)?)?.first().context(message!("dtype 没有名称", "a dtype has no name"))?,
+        )?;
         if let Node::List(items) = self.node(data) {
             let text = |id: &NodeId| match self.node(*id) {
                 Node::None | Node::Float => Ok(None),
@@ -302,11 +353,15 @@ impl Nodes<'_> {
             return Ok(ArrayValues::Texts(items.iter().map(text).collect::<Result<_>>()?));
         }
         let Node::Bytes(bytes) = self.node(data) else {
-            bail!("the numbers of an array are no bytes: write the pickle with protocol 3 or later")
+            bail!(
+                "数组的数值不是字节：请用协议 3 或更高版本写 pickle",
+                "the numbers of an array are no bytes: write the pickle with protocol 3 or later"
+            )
         };
         let state = self.state(dtype).and_then(|state| self.list(state)).unwrap_or_default();
         ensure!(
             state.get(1).is_none_or(|order| self.text(*order).map_or(true, |order| order != ">")),
+            "数组的数值是大端序",
             "the numbers of an array are big-endian"
         );
         fn each<const N: usize>(bytes: &[u8], number: impl Fn([u8; N]) -> f64) -> Vec<f64> {
@@ -334,7 +389,7 @@ impl Nodes<'_> {
                 let times = bytes.as_chunks::<8>().0.iter().map(|chunk| micros(i64::from_le_bytes(*chunk)));
                 return Ok(ArrayValues::Times(times.collect()));
             }
-            other => bail!("an array has values of the kind {other:?}"),
+            other => bail!("数组的值为 {other:?} 类", "an array has values of the kind {other:?}"),
         }))
     }
 
@@ -370,33 +425,47 @@ impl Nodes<'_> {
             return Ok(chunks.collect::<Result<Vec<_>>>()?.concat());
         }
         let parts = self.list(arguments[0]).unwrap_or(arguments);
-        let [kind, length, _, offset, buffers, ..] = parts else { bail!("an array of texts has no buffers") };
+        let [kind, length, _, offset, buffers, ..] = parts else {
+            bail!("文本数组没有缓冲区", "an array of texts has no buffers")
+        };
         let wide = self
             .list(self.arguments(*kind)?)?
             .first()
             .is_none_or(|name| self.text(*name).is_ok_and(|name| name.starts_with("large")));
         let (length, offset) = (usize::try_from(self.int(*length)?)?, usize::try_from(self.int(*offset)?)?);
         let buffer = |k: usize| -> Result<&[u8]> {
-            let id = *self.list(*buffers)?.get(k).context("an array of texts lacks a buffer")?;
+            let id = *self
+                .list(*buffers)?
+                .get(k)
+                .context(message!("文本数组缺少缓冲区", "an array of texts lacks a buffer"))?;
             match self.node(id) {
                 Node::None => Ok(&[]),
                 _ => match self.node(self.list(self.arguments(id)?)?[0]) {
                     Node::Bytes(bytes) => Ok(bytes),
-                    _ => bail!("a buffer holds no bytes"),
+                    _ => bail!("缓冲区没有字节", "a buffer holds no bytes"),
                 },
             }
         };
         let (valid, ends, bytes) = (buffer(0)?, buffer(1)?, buffer(2)?);
         let size = if wide { 8 } else { 4 };
         let end = |k: usize| -> Result<usize> {
-            let at = ends.get(k * size..(k + 1) * size).context("an array of texts is cut short")?;
+            let at = ends
+                .get(k * size..(k + 1) * size)
+                .context(message!("文本数组不完整", "an array of texts is cut short"))?;
             Ok(at.iter().rev().fold(0, |n, byte| n << 8 | usize::from(*byte)))
         };
         (offset..offset.saturating_add(length))
             .map(|k| {
                 let is_there = valid.is_empty() || valid.get(k / 8).is_some_and(|byte| byte >> (k % 8) & 1 == 1);
-                let text = bytes.get(end(k)?..end(k + 1)?).context("an array of texts is cut short")?;
-                ensure!(text.len() <= LONGEST_TEXT, "a text has {} bytes; at most {LONGEST_TEXT} are read", text.len());
+                let text = bytes
+                    .get(end(k)?..end(k + 1)?)
+                    .context(message!("文本数组不完整", "an array of texts is cut short"))?;
+                ensure!(
+                    text.len() <= LONGEST_TEXT,
+                    "有文本长 {} 字节；最多读取 {LONGEST_TEXT} 字节",
+                    "a text has {} bytes; at most {LONGEST_TEXT} are read",
+                    text.len()
+                );
                 Ok(is_there.then(|| String::from_utf8_lossy(text).into_owned()))
             })
             .collect()

@@ -32,7 +32,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use rayon::prelude::*;
 use rustc_hash::FxHasher;
 
@@ -47,6 +47,7 @@ use fit::Fit;
 use inkstone_base::data::{Report, TooLittle};
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::average_ranks;
+use inkstone_base::{bail, message};
 use inkstone_market::Market;
 use returns::Returns;
 use sums::{GroupSums, spans};
@@ -85,7 +86,8 @@ pub fn run(events: &[Event], market: &Market, params: &Params, ctx: &Ctx) -> Res
     report.rows_out = entered.len() as u64;
     if entered.is_empty() {
         let reasons: Vec<String> = excluded.iter().map(|(reason, n)| format!("{n} × {reason}")).collect();
-        bail!(TooLittle(format!(
+        bail!(TooLittle(message!(
+            "{} 个事件没有一个可研究：{}（[events] window = {:?}、estimation = {:?}、min_returns = {}）",
             "none of {} events can be studied: {} ([events] window = {:?}, estimation = {:?}, min_returns = {})",
             report.rows_in,
             if reasons.is_empty() { "there are none".to_owned() } else { reasons.join("; ") },
@@ -155,6 +157,7 @@ fn one_a_day(
     let (days, width) = (market.dates().len(), market.codes().len());
     if let Some(event) = events.iter().find(|e| e.code as usize >= width || e.date as usize >= days) {
         bail!(
+            "有事件位于第 {} 日、第 {} 个代码，而市场只有 {days} 日、{width} 个代码",
             "an event names date {} and code {}, but the market has {days} dates and {width} codes",
             event.date,
             event.code

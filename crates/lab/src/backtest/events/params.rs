@@ -1,9 +1,10 @@
 //! Parameters of an event study (`[events]`).
 
-use anyhow::{Result, bail, ensure};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 use inkstone_base::bounds;
+use inkstone_base::{bail, ensure};
 
 /// Model of the expected return.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
@@ -84,24 +85,36 @@ impl Params {
     pub fn validate(&self) -> Result<()> {
         bounds::check("events", self)?;
         for (key, (from, to)) in [("window", self.window), ("estimation", self.estimation)] {
-            ensure!(from <= to, "[events] {key} is {from} to {to}; give its first and its last day");
+            ensure!(
+                from <= to,
+                "[events] {key} 为 {from} 到 {to}；请写首日与末日",
+                "[events] {key} is {from} to {to}; give its first and its last day"
+            );
         }
         let ((first, last), (_, known)) = (self.window, self.estimation);
         ensure!(
             known < first,
-            "[events] estimation ends on day {known}, within or after the window, which begins on day {first}; what is \
-             expected must be estimated before"
+            "[events] estimation 止于第 {known} 日，在始于第 {first} 日的窗口之内或之后；预期收益须在窗口之前估计",
+            "[events] estimation ends on day {known}, within or after the window, which begins on day {first}; what is expected must be estimated before"
         );
         ensure!(
             (3..=self.estimation_days()).contains(&self.min_returns),
+            "[events] min_returns 为 {}；估计期有 {} 天，至少需要其中 3 天",
             "[events] min_returns is {}; the estimation has {} days, of which at least 3 are needed",
             self.min_returns,
             self.estimation_days()
         );
-        ensure!(!self.parts.is_empty(), "[events] parts is empty; name at least one part of the window");
+        ensure!(
+            !self.parts.is_empty(),
+            "[events] parts 为空；请至少写出窗口的一段",
+            "[events] parts is empty; name at least one part of the window"
+        );
         for &(from, to) in &self.parts {
             if from > to || from < first || to > last {
-                bail!("[events] parts has {from} to {to}, which is no part of the window, {first} to {last}");
+                bail!(
+                    "[events] parts 中的 {from} 到 {to} 不在窗口 {first} 到 {last} 之内",
+                    "[events] parts has {from} to {to}, which is no part of the window, {first} to {last}"
+                );
             }
         }
         Ok(())

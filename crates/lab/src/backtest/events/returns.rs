@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use super::params::{Model, Params};
 use inkstone_base::job::Ctx;
+use inkstone_base::message;
 use inkstone_base::stats::mean;
 use inkstone_market::{Market, Panel, Price};
 
@@ -87,10 +88,7 @@ impl Returns {
             (_, Model::MeanAdjusted) => vec![1.0; days],
             (Some(code), _) => {
                 let i = market.index_of(code).with_context(|| {
-                    format!(
-                        "the benchmark {code} is not in the price table; give its prices as those of a code, or leave it \
-                         away to take the mean of all names ([events] benchmark)"
-                    )
+                    message!("行情表没有基准 {code}；请以该代码给出其价格，或省略以取全部个股的均值（[events] benchmark）", "the benchmark {code} is not in the price table; give its prices as those of a code, or leave it away to take the mean of all names ([events] benchmark)")
                 })?;
                 (0..days).map(|t| if market.traded(t, i) { close.at(t, i) } else { f64::NAN }).collect()
             }

@@ -3,10 +3,13 @@
 use std::iter::Peekable;
 use std::vec::IntoIter;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::Result;
 
 use super::function::FUNCTIONS;
 use super::{Function, NamedArgument, Node, Operator, OptionValue};
+
+use inkstone_base::language::Word;
+use inkstone_base::{bail, ensure};
 
 /// Parentheses and calls may stand within one another this deep.
 const DEEPEST: usize = 64;
@@ -31,7 +34,11 @@ pub(super) fn parse(text: &str) -> Result<Node> {
     let root = parser.sum()?;
     match parser.next() {
         (Token::End, _) => Ok(root),
-        (token, at) => bail!("{} at character {at}: expected an operator (+ - * /) or the end", token.shown()),
+        (token, at) => bail!(
+            "第 {at} 字的 {}：此处应为运算符（+ - * /）或结尾",
+            "{} at character {at}: expected an operator (+ - * /) or the end",
+            token.shown()
+        ),
     }
 }
 
@@ -52,7 +59,9 @@ fn tokens(text: &str) -> Result<Vec<(Token, usize)>> {
                 n += if digits > 0 { 1 + sign + digits } else { 0 };
             }
             let written: String = signs[i..i + n].iter().collect();
-            let Ok(number) = written.parse() else { bail!("{written:?} at character {at} is no number") };
+            let Ok(number) = written.parse() else {
+                bail!("第 {at} 字的 {written:?} 不是数字", "{written:?} at character {at} is no number")
+            };
             tokens.push((Token::Number(number), at));
             i += n;
         } else if sign.is_alphabetic() || sign == '_' {
@@ -61,8 +70,12 @@ fn tokens(text: &str) -> Result<Vec<(Token, usize)>> {
             i += n;
         } else if sign == '"' {
             let n = run(i + 1, |c| c != '"');
-            ensure!(i + 1 + n < signs.len(), "the name that begins at character {at} lacks its closing quote");
-            ensure!(n > 0, "the name at character {at} is empty");
+            ensure!(
+                i + 1 + n < signs.len(),
+                "始于第 {at} 字的名称缺少右引号",
+                "the name that begins at character {at} lacks its closing quote"
+            );
+            ensure!(n > 0, "第 {at} 字的名称为空", "the name at character {at} is empty");
             tokens.push((Token::Name(signs[i + 1..i + 1 + n].iter().collect()), at));
             i += n + 2;
         } else if "+-*/(),.=".contains(sign) {
@@ -70,6 +83,7 @@ fn tokens(text: &str) -> Result<Vec<(Token, usize)>> {
             i += 1;
         } else {
             bail!(
+                "第 {at} 字的 {sign:?} 在此没有意义；名称含字母、数字和 _ 以外的符号时须加引号",
                 "{sign:?} at character {at} means nothing here; names with signs other than letters, digits and _ are quoted"
             );
         }
@@ -83,7 +97,7 @@ impl Token {
             Token::Number(number) => format!("{number}"),
             Token::Name(name) => format!("{name:?}"),
             Token::Mark(mark) => format!("{:?}", mark.to_string()),
-            Token::End => "the end".to_owned(),
+            Token::End => Word("结尾", "the end").to_string(),
         }
     }
 }
@@ -104,13 +118,19 @@ impl Parser {
     fn expect(&mut self, mark: char) -> Result<()> {
         match self.next() {
             (Token::Mark(found), _) if found == mark => Ok(()),
-            (token, at) => bail!("{} at character {at}: expected {mark:?}", token.shown()),
+            (token, at) => {
+                bail!("第 {at} 字的 {}：此处应为 {mark:?}", "{} at character {at}: expected {mark:?}", token.shown())
+            }
         }
     }
 
     fn sum(&mut self) -> Result<Node> {
         self.depth += 1;
-        ensure!(self.depth <= DEEPEST, "it is nested more than {DEEPEST} deep: split it into several factors");
+        ensure!(
+            self.depth <= DEEPEST,
+            "嵌套超过 {DEEPEST} 层：请拆成几个因子",
+            "it is nested more than {DEEPEST} deep: split it into several factors"
+        );
         let operators = [('+', Operator::Plus), ('-', Operator::Minus)];
         let node = self.chain(&operators, Parser::product)?;
         self.depth -= 1;
@@ -161,14 +181,22 @@ impl Parser {
                 let column = if self.takes('.') { Some(self.column()?) } else { None };
                 Ok(Node::Name { room, column, at })
             }
-            (token, at) => bail!("{} at character {at}: expected a number, a name or a bracket", token.shown()),
+            (token, at) => bail!(
+                "第 {at} 字的 {}：此处应为数字、名称或括号",
+                "{} at character {at}: expected a number, a name or a bracket",
+                token.shown()
+            ),
         }
     }
 
     fn column(&mut self) -> Result<String> {
         match self.next() {
             (Token::Name(name), _) => Ok(name),
-            (token, at) => bail!("{} at character {at}: expected the name of a column after the point", token.shown()),
+            (token, at) => bail!(
+                "第 {at} 字的 {}：点之后应为列名",
+                "{} at character {at}: expected the name of a column after the point",
+                token.shown()
+            ),
         }
     }
 
@@ -180,6 +208,7 @@ impl Parser {
                 .max_by(|a, b| strsim::jaro_winkler(name, a).total_cmp(&strsim::jaro_winkler(name, b)));
             let known: Vec<&str> = FUNCTIONS.iter().map(|(known, ..)| *known).collect();
             bail!(
+                "没有函数 {name:?}（第 {at} 字）；是不是 {:?}？可用：{}",
                 "there is no function {name:?} (at character {at}); did you mean {:?}? there are: {}",
                 nearest.unwrap_or_default(),
                 known.join(" ")
@@ -196,6 +225,7 @@ impl Parser {
                 None => {
                     ensure!(
                         options.is_empty(),
+                        "第 {at} 字的 {name}：位置参数须在命名参数之前：{}",
                         "{name} at character {at}: positional arguments precede named ones: {}",
                         function.usage()
                     );
@@ -224,7 +254,11 @@ impl Parser {
                     }
                     OptionValue::Words(words)
                 }
-                (token, at) => bail!("{} at character {at}: expected the value of {name}", token.shown()),
+                (token, at) => bail!(
+                    "第 {at} 字的 {}：此处应为 {name} 的值",
+                    "{} at character {at}: expected the value of {name}",
+                    token.shown()
+                ),
             },
         };
         Ok(Some(NamedArgument { name, value, at }))

@@ -1,17 +1,23 @@
 //! Conditions: a number of a document, above 0 for those that are read.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
 use super::{Maker, PlanPart};
 use crate::factor::expression::DOCUMENT_FIELDS;
 use crate::factor::{DocumentField, DocumentNode, Expression, Params};
+
+use inkstone_base::bail;
 
 impl Expression {
     /// The number of a document that this is, for a condition: made of fields of documents alone. Fails on anything else, saying where.
     pub fn of_document(&self) -> Result<DocumentNode> {
         let (node, features) = self.of_document_and_features()?;
         if let Some(feature) = features.first() {
-            bail!("{feature:?} is no field of a document: a condition is made of {}", condition_fields());
+            bail!(
+                "{feature:?} 不是文档的字段：条件由 {} 构成",
+                "{feature:?} is no field of a document: a condition is made of {}",
+                condition_fields()
+            );
         }
         Ok(node)
     }
@@ -25,13 +31,23 @@ impl Expression {
         let part = maker.part(&self.root)?;
         match part {
             PlanPart::Document(node) if node.has_field(DocumentField::SourceWeight) => {
-                bail!("document.source_weight is a weight of factors, no field: a condition is made of {fields}")
+                bail!(
+                    "document.source_weight 是因子的权重，不是字段：条件由 {fields} 构成",
+                    "document.source_weight is a weight of factors, no field: a condition is made of {fields}"
+                )
             }
             PlanPart::Document(node) => Ok((node, maker.features)),
             PlanPart::Constant(number) => {
-                bail!("{number} is the same for all documents: a condition is made of {fields}")
+                bail!(
+                    "{number} 对所有文档都相同：条件由 {fields} 构成",
+                    "{number} is the same for all documents: a condition is made of {fields}"
+                )
             }
-            PlanPart::Day(_) => bail!("{:?} is a number of days: a condition is made of {fields}", self.text),
+            PlanPart::Day(_) => bail!(
+                "{:?} 是日度数值：条件由 {fields} 构成",
+                "{:?} is a number of days: a condition is made of {fields}",
+                self.text
+            ),
         }
     }
 }

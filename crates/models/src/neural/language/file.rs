@@ -2,13 +2,15 @@
 
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use chrono::NaiveDateTime;
 use serde::Serialize;
 
 use super::{LanguageKind, LanguageParams, LanguageWords, NeuralLanguage};
 use crate::neural::file::{Saved, read_settings, read_weights};
 use crate::{ModelFile, pack_strings};
+
+use inkstone_base::bail;
 
 impl LanguageKind {
     /// The network that files of this kind hold.
@@ -34,7 +36,11 @@ impl NeuralLanguage {
 
     pub fn read(file: &ModelFile) -> Result<NeuralLanguage> {
         let Some(kind) = LanguageKind::of_file(&file.header().kind) else {
-            bail!("a model of kind {} is no neural language model", file.header().kind)
+            bail!(
+                "类型为 {} 的模型不是神经语言模型",
+                "a model of kind {} is no neural language model",
+                file.header().kind
+            )
         };
         let (params, epochs): (LanguageParams, _) = read_settings(file, kind.name())?;
         params.check()?;

@@ -19,7 +19,7 @@ mod score;
 #[cfg(test)]
 mod tests;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rustc_hash::FxHashMap;
@@ -30,6 +30,7 @@ use super::sampled::Sampler;
 use super::weights::{Weight, Weights};
 use crate::checkpoint::Checkpoint;
 use batches::LanguageNet;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 pub use score::LanguageScorer;
 
@@ -92,11 +93,19 @@ defaults! {
 impl LanguageParams {
     /// Fails when a setting cannot work.
     pub fn check(&self) -> Result<()> {
-        ensure!((2..=20).contains(&self.order), "--order {} must be 2 to 20", self.order);
-        ensure!(self.dim > 0, "--dim 0 leaves no word vector; give 1 or more");
-        ensure!(self.hidden > 0, "--hidden 0 leaves no hidden layer; give 1 or more");
-        ensure!(self.bptt > 0, "--bptt 0 trains nothing; give 1 or more");
-        ensure!(!self.direct || self.kind == LanguageKind::Nnlm, "only nnlm has --direct connections");
+        ensure!((2..=20).contains(&self.order), "--order {} 须为 2 到 20", "--order {} must be 2 to 20", self.order);
+        ensure!(self.dim > 0, "--dim 0 没有词向量；请写 1 或更大", "--dim 0 leaves no word vector; give 1 or more");
+        ensure!(
+            self.hidden > 0,
+            "--hidden 0 没有隐藏层；请写 1 或更大",
+            "--hidden 0 leaves no hidden layer; give 1 or more"
+        );
+        ensure!(self.bptt > 0, "--bptt 0 不训练；请写 1 或更大", "--bptt 0 trains nothing; give 1 or more");
+        ensure!(
+            !self.direct || self.kind == LanguageKind::Nnlm,
+            "只有 nnlm 有 --direct 连接",
+            "only nnlm has --direct connections"
+        );
         self.fit.check()
     }
 
@@ -152,7 +161,13 @@ pub struct LanguageWords {
 impl LanguageWords {
     /// Numbers the words; counts are those of the words, of `</s>` and of `<unk>`.
     pub fn new(words: Vec<Box<str>>, counts: Vec<u64>) -> Result<LanguageWords> {
-        ensure!(counts.len() == words.len() + 2, "{} counts of {} words and two marks", counts.len(), words.len());
+        ensure!(
+            counts.len() == words.len() + 2,
+            "{1} 个词与两个标记，却有 {0} 个计数",
+            "{} counts of {} words and two marks",
+            counts.len(),
+            words.len()
+        );
         let numbers = words.iter().cloned().zip(0..).collect();
         Ok(LanguageWords { words, counts, numbers })
     }
@@ -198,7 +213,7 @@ impl NeuralLanguage {
         params.check()?;
         let weights = start(&words, params, ctx.seed());
         let (trained, held_out) = split(stream, words.end(), params.fit.held_out_share);
-        ensure!(!trained.is_empty(), "there is no text to train on");
+        ensure!(!trained.is_empty(), "没有可训练的文本", "there is no text to train on");
         // A word that is not in the vocabulary can still be what a prediction is trained against.
         let sampler = (params.samples > 0).then(|| Sampler::new(&words.counts));
         let net = LanguageNet { params, end: words.end(), classes: words.classes(), trained, held_out, sampler };

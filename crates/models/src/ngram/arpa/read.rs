@@ -5,7 +5,7 @@ use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 
-use anyhow::{Context, Error, Result, anyhow};
+use anyhow::{Context, Error, Result};
 use rayon::prelude::*;
 
 use crate::ngram::build::{Builder, NewGram};
@@ -15,6 +15,8 @@ use crate::ngram::vocabulary::{self, ModelVocabulary};
 use crate::ngram::words::{BEGIN, END, MARKS, UNKNOWN, Words};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::{Message, Word};
+use inkstone_base::{error, message};
 
 /// log10 probability of unknown words in a model that has no `<unk>`.
 const WITHOUT_UNKNOWN: f32 = -100.0;
@@ -30,16 +32,16 @@ pub fn read_arpa(path: &Path, ctx: &Ctx) -> Result<LanguageModel> {
     read(text, ctx).map_err(|wrong| match wrong {
         Wrong::Line(at, message) => {
             let line = 1 + text[..at.min(text.len())].iter().filter(|&&byte| byte == b'\n').count();
-            anyhow!("{}, line {line}: {message}", path.display())
+            error!("{} 第 {line} 行：{message}", "{}, line {line}: {message}", path.display())
         }
-        Wrong::Other(error) => error.context(format!("cannot read {}", path.display())),
+        Wrong::Other(error) => error.context(message!("无法读取 {}", "cannot read {}", path.display())),
     })
 }
 
 /// True if a file is an ARPA file, by its name or its first lines.
 pub fn is_arpa(path: &Path) -> Result<bool> {
     const FIRST: u64 = 1 << 16;
-    let cannot = || format!("cannot open {}", path.display());
+    let cannot = || message!("无法打开 {}", "cannot open {}", path.display());
     let mut first = Vec::new();
     File::open(path).with_context(cannot)?.take(FIRST).read_to_end(&mut first).with_context(cannot)?;
     let named = path.extension().is_some_and(|extension| extension == "arpa");
@@ -49,7 +51,7 @@ pub fn is_arpa(path: &Path) -> Result<bool> {
 /// An error of a file.
 enum Wrong {
     /// With the line at this byte.
-    Line(usize, String),
+    Line(usize, Message),
     Other(Error),
 }
 
@@ -65,7 +67,7 @@ impl From<inkstone_base::job::Cancelled> for Wrong {
     }
 }
 
-fn wrong<T>(at: usize, message: impl Into<String>) -> Result<T, Wrong> {
+fn wrong<T>(at: usize, message: impl Into<Message>) -> Result<T, Wrong> {
     Err(Wrong::Line(at, message.into()))
 }
 
@@ -111,7 +113,11 @@ fn read(text: &[u8], ctx: &Ctx) -> Result<LanguageModel, Wrong> {
         let section = section(&mut lines, n)?;
         // Room is made for as many as there can be: a line has a figure and its words, each with a blank or the line's end.
         if *size > section.len() / (2 * n + 2) + 1 {
-            let message = format!("\\data\\ says {size} {n}-grams, but their lines have {} bytes", section.len());
+            let message = message!(
+                "\\data\\ 说有 {size} 个 {n} 元组，而它们的行只有 {} 字节",
+                "\\data\\ says {size} {n}-grams, but their lines have {} bytes",
+                section.len()
+            );
             return wrong(section.end, message);
         }
         sections.push((section, *size));
@@ -119,27 +125,50 @@ fn read(text: &[u8], ctx: &Ctx) -> Result<LanguageModel, Wrong> {
     match lines.next() {
         Some((_, b"\\end\\")) => (),
         Some((at, line)) => {
-            return wrong(at, format!("\\end\\ was expected after the {order}-grams, not {}", shown(line)));
+            return wrong(
+                at,
+                message!(
+                    "{order} 元组之后应为 \\end\\，而不是 {}",
+                    "\\end\\ was expected after the {order}-grams, not {}",
+                    shown(line)
+                ),
+            );
         }
-        None => return wrong(text.len(), "the file ends without \\end\\: it is cut short"),
+        None => {
+            return wrong(
+                text.len(),
+                Word("文件结束时没有 \\end\\：它不完整", "the file ends without \\end\\: it is cut short"),
+            );
+        }
     }
     let (words, unigrams) = unigrams(text, &sections[0], order == 1)?;
     let total = sizes[1..].iter().sum();
     let mut builder = Builder::new(unigrams.into_iter(), total)?;
     let table = vocabulary::table(&words).map_err(|error| Wrong::Other(error.context("\\1-grams:")))?;
     let (bytes, ends) = words.parts();
-    let vocabulary = ModelVocabulary::new(bytes, ends, &table).context("an ARPA file has words")?;
+    let vocabulary =
+        ModelVocabulary::new(bytes, ends, &table).context(message!("ARPA 文件应有词", "an ARPA file has words"))?;
     for (n, (section, size)) in (2..).zip(&sections[1..]) {
         ctx.check()?;
         let index = builder.index();
         let grams = ctx.install(|| grams(text, section, n, n == order, &vocabulary, &index))?;
         if grams.len() != *size {
-            return wrong(section.end, format!("there are {} {n}-grams, \\data\\ says {size}", grams.len()));
+            return wrong(
+                section.end,
+                message!(
+                    "{n} 元组有 {} 个，而 \\data\\ 说有 {size} 个",
+                    "there are {} {n}-grams, \\data\\ says {size}",
+                    grams.len()
+                ),
+            );
         }
         ctx.install(|| builder.push(grams.len(), |i| grams[i])).map_err(|twice| {
             // The later of two lines is the one that is wrong.
             let line = Lines { text: &text[..section.end], at: section.start }.nth(twice.0 as usize);
-            Wrong::Line(line.map_or(section.start, |line| line.0), format!("this {n}-gram stands twice"))
+            Wrong::Line(
+                line.map_or(section.start, |line| line.0),
+                message!("这个 {n} 元组出现两次", "this {n}-gram stands twice"),
+            )
         })?;
     }
     Ok(LanguageModel::from_builder(None, 0, &words, builder)?)
@@ -148,15 +177,23 @@ fn read(text: &[u8], ctx: &Ctx) -> Result<LanguageModel, Wrong> {
 /// The numbers of n-grams that `\data\` tells.
 fn header(lines: &mut Lines<'_>) -> Result<Vec<usize>, Wrong> {
     if lines.text.starts_with(&[0x1f, 0x8b]) {
-        return wrong(0, "the file is compressed (gzip); decompress it first");
+        return wrong(0, Word("文件是 gzip 压缩的；请先解压", "the file is compressed (gzip); decompress it first"));
     }
     if !lines.any(|(_, line)| line == b"\\data\\") {
-        return wrong(lines.text.len(), "\\data\\ was expected, but the file ends: it is no ARPA file");
+        return wrong(
+            lines.text.len(),
+            Word(
+                "应有 \\data\\，而文件已结束：它不是 ARPA 文件",
+                "\\data\\ was expected, but the file ends: it is no ARPA file",
+            ),
+        );
     }
     let mut sizes = Vec::new();
     loop {
         let Lines { text, at } = *lines;
-        let Some((at, line)) = lines.next() else { return wrong(at, "the file ends within \\data\\") };
+        let Some((at, line)) = lines.next() else {
+            return wrong(at, Word("文件在 \\data\\ 中间结束", "the file ends within \\data\\"));
+        };
         if line.starts_with(b"\\") && !sizes.is_empty() {
             // The first section, to be read again.
             *lines = Lines { text, at };
@@ -166,7 +203,16 @@ fn header(lines: &mut Lines<'_>) -> Result<Vec<usize>, Wrong> {
         let size = line.strip_prefix(format!("ngram {expected}=").as_bytes());
         match size.and_then(|size| std::str::from_utf8(size).ok()?.trim().parse().ok()) {
             Some(size) => sizes.push(size),
-            None => return wrong(at, format!("\"ngram {expected}=\" and a number was expected, not {}", shown(line))),
+            None => {
+                return wrong(
+                    at,
+                    message!(
+                        "应为 \"ngram {expected}=\" 与一个数，而不是 {}",
+                        "\"ngram {expected}=\" and a number was expected, not {}",
+                        shown(line)
+                    ),
+                );
+            }
         }
     }
 }
@@ -176,14 +222,26 @@ fn section(lines: &mut Lines<'_>, n: usize) -> Result<Range<usize>, Wrong> {
     let heading = format!("\\{n}-grams:");
     match lines.next() {
         Some((_, line)) if line == heading.as_bytes() => (),
-        Some((at, line)) => return wrong(at, format!("{heading} was expected, not {}", shown(line))),
-        None => return wrong(lines.text.len(), format!("{heading} was expected, but the file ends")),
+        Some((at, line)) => {
+            return wrong(at, message!("应为 {heading}，而不是 {}", "{heading} was expected, not {}", shown(line)));
+        }
+        None => {
+            return wrong(
+                lines.text.len(),
+                message!("应有 {heading}，而文件已结束", "{heading} was expected, but the file ends"),
+            );
+        }
     }
     let start = lines.at;
     let rest = &lines.text[start.min(lines.text.len())..];
     let next =
         if rest.starts_with(b"\\") { Some(0) } else { rest.windows(2).position(|w| w == b"\n\\").map(|at| at + 1) };
-    let Some(length) = next else { return wrong(lines.text.len(), "the file ends without \\end\\: it is cut short") };
+    let Some(length) = next else {
+        return wrong(
+            lines.text.len(),
+            Word("文件结束时没有 \\end\\：它不完整", "the file ends without \\end\\: it is cut short"),
+        );
+    };
     lines.at = start + length;
     Ok(start..start + length)
 }
@@ -200,24 +258,36 @@ fn unigrams(text: &[u8], section: &(Range<usize>, usize), highest: bool) -> Resu
         seen += 1;
         match mark(word[0]) {
             Some(id) if marks[id as usize].replace(()).is_some() => {
-                return wrong(at, format!("{} stands twice", MARKS[id as usize]));
+                return wrong(at, message!("{} 出现两次", "{} stands twice", MARKS[id as usize]));
             }
             Some(id) => weights[id as usize] = (log10, backoff),
             None => {
-                let Ok(word) = std::str::from_utf8(word[0]) else { return wrong(at, "the word is not UTF-8") };
+                let Ok(word) = std::str::from_utf8(word[0]) else {
+                    return wrong(at, Word("词不是 UTF-8", "the word is not UTF-8"));
+                };
                 words.push(word);
                 weights.push((log10, backoff));
             }
         }
     }
     if seen != *size {
-        return wrong(range.end, format!("there are {seen} 1-grams, \\data\\ says {size}"));
+        return wrong(
+            range.end,
+            message!(
+                "一元组有 {seen} 个，而 \\data\\ 说有 {size} 个",
+                "there are {seen} 1-grams, \\data\\ says {size}"
+            ),
+        );
     }
     for id in [BEGIN, END] {
         if marks[id as usize].is_none() {
             return wrong(
                 range.end,
-                format!("the 1-grams lack {}: the model knows no document's limits", MARKS[id as usize]),
+                message!(
+                    "一元组中没有 {}：模型不知道文档的边界",
+                    "the 1-grams lack {}: the model knows no document's limits",
+                    MARKS[id as usize]
+                ),
             );
         }
     }
@@ -252,7 +322,9 @@ fn grams(
         for line in (Lines { text: &text[..piece.end], at: piece.start }) {
             let Line { at, log10, words, backoff } = parse(line, n, highest)?;
             let id = |word: &&[u8]| match (mark(word), vocabulary.id(word)) {
-                (None, UNKNOWN) => wrong(at, format!("the word {} is not among the 1-grams", shown(word))),
+                (None, UNKNOWN) => {
+                    wrong(at, message!("词 {} 不在一元组中", "the word {} is not among the 1-grams", shown(word)))
+                }
                 (mark, id) => Ok(mark.unwrap_or(id)),
             };
             let ids = words.iter().map(id).collect::<Result<Vec<u32>, Wrong>>()?;
@@ -265,7 +337,14 @@ fn grams(
                 let text = words.join(&b' ');
                 let before = words[..n - 1].join(&b' ');
                 let (text, before) = (shown(&text), shown(&before));
-                return wrong(at, format!("the context of {text} is not among the {}-grams: {before}", n - 1));
+                return wrong(
+                    at,
+                    message!(
+                        "{text} 的前文不在 {} 元组中：{before}",
+                        "the context of {text} is not among the {}-grams: {before}",
+                        n - 1
+                    ),
+                );
             };
             grams.push(NewGram { context, word, log10, backoff });
         }
@@ -285,12 +364,15 @@ fn parse<'t>((at, line): (usize, &'t [u8]), n: usize, highest: bool) -> Result<L
     let mut fields = line.split(|&byte| byte == b' ' || byte == b'\t').filter(|field| !field.is_empty());
     let number = |field: &[u8]| std::str::from_utf8(field).ok()?.parse::<f32>().ok().filter(|x| !x.is_nan());
     let Some(log10) = fields.next().and_then(number) else {
-        return wrong(at, format!("a log10 probability was expected at the start of {}", shown(line)));
+        return wrong(
+            at,
+            message!("{} 开头应为 log10 概率", "a log10 probability was expected at the start of {}", shown(line)),
+        );
     };
     // Some tools write the logarithm of 0 as it is, others as -99.
     let log10 = if log10 == f32::NEG_INFINITY { ZERO } else { log10 };
     if log10 > 0.0 {
-        return wrong(at, format!("the log10 probability {log10} is above 0"));
+        return wrong(at, message!("log10 概率 {log10} 大于 0", "the log10 probability {log10} is above 0"));
     }
     let words: Vec<&[u8]> = fields.by_ref().take(n).collect();
     let rest: Vec<&[u8]> = fields.collect();
@@ -298,7 +380,8 @@ fn parse<'t>((at, line): (usize, &'t [u8]), n: usize, highest: bool) -> Result<L
         let found = words.len() + rest.len();
         return wrong(
             at,
-            format!(
+            message!(
+                "概率之后应为 {n} 个词与至多一个回退权重，而不是 {found} 个字段",
                 "{n} words and at the most a back-off weight were expected after the probability, not {found} fields"
             ),
         );
@@ -307,11 +390,22 @@ fn parse<'t>((at, line): (usize, &'t [u8]), n: usize, highest: bool) -> Result<L
         None => 0.0,
         Some(field) => match number(field).filter(|x| x.is_finite()) {
             Some(backoff) => backoff,
-            None => return wrong(at, format!("a back-off weight was expected, not {}", shown(field))),
+            None => {
+                return wrong(
+                    at,
+                    message!("应为回退权重，而不是 {}", "a back-off weight was expected, not {}", shown(field)),
+                );
+            }
         },
     };
     if highest && backoff != 0.0 {
-        return wrong(at, format!("the highest order has no back-off weights, but this line has {backoff}"));
+        return wrong(
+            at,
+            message!(
+                "最高阶没有回退权重，而该行有 {backoff}",
+                "the highest order has no back-off weights, but this line has {backoff}"
+            ),
+        );
     }
     Ok(Line { at, log10, words, backoff })
 }

@@ -5,7 +5,7 @@
 //! into takes the weight of its length as a whole, one that no word of that length falls into 1/2. Weights stay within
 //! [1e-6, 1 - 1e-6], so nothing becomes impossible.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -15,6 +15,7 @@ use crate::ngram::prune::Pruning;
 use crate::ngram::vocabulary::{self, ModelVocabulary};
 use crate::ngram::words::{BEGIN, END, UNKNOWN};
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 
 /// Buckets of a length of contexts.
 const BUCKETS: usize = 16;
@@ -59,8 +60,8 @@ pub(super) fn jelinek_mercer(
 ) -> Result<(Ngram, Interpolation)> {
     ensure!(
         !held_out.is_empty(),
-        "there is no held-out document to fit the weights of jelinek-mercer on: give a file (--held-out FILE), or hold \
-         out a larger share (--held-out-share)"
+        "没有留出文档可拟合 jelinek-mercer 的权重：请给出文件（--held-out FILE），或留出更大的比例（--held-out-share）",
+        "there is no held-out document to fit the weights of jelinek-mercer on: give a file (--held-out FILE), or hold out a larger share (--held-out-share)"
     );
     let all = all_words(&counts);
     let totals = totals(&counts, all, ctx)?;
@@ -106,7 +107,8 @@ fn totals(counts: &Counts, all: f64, ctx: &Ctx) -> Result<Vec<Vec<f64>>> {
 fn looks(counts: &Counts, totals: &[Vec<f64>], held_out: &[String], ctx: &Ctx) -> Result<Vec<LevelEstimate>> {
     let table = vocabulary::table(&counts.words)?;
     let (text, ends) = counts.words.parts();
-    let vocabulary = ModelVocabulary::new(text, ends, &table).context("a counted corpus has words")?;
+    let vocabulary = ModelVocabulary::new(text, ends, &table)
+        .context(message!("已统计的语料应有词", "a counted corpus has words"))?;
     let order = counts.trie.order();
     let document = |text: &String| -> Result<Vec<LevelEstimate>> {
         let mut ids = vec![BEGIN];

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 use serde_json::{Value, json};
 
@@ -11,6 +11,7 @@ use crate::transformer::block::{BlockActivation, BlockKind, BlockShape, NormPlac
 use crate::transformer::family::{StoredWeight, Tensors, size};
 use crate::transformer::folder::{CONFIG, ModelFolder};
 use inkstone_base::limits;
+use inkstone_base::{bail, ensure, message};
 
 /// The class of transformers that writes.
 const CLASS: &str = "BartForConditionalGeneration";
@@ -33,7 +34,8 @@ impl Seq2SeqFolder {
     /// Reads the settings of a folder. Fails where its architecture cannot be trained.
     pub fn open(folder: &Path) -> Result<Seq2SeqFolder> {
         let files = ModelFolder::open(folder)?;
-        Seq2SeqFolder::of_files(files).with_context(|| format!("{} cannot be trained", folder.display()))
+        Seq2SeqFolder::of_files(files)
+            .with_context(|| message!("{} 不能训练", "{} cannot be trained", folder.display()))
     }
 
     /// The folder of a new model. Nothing is written yet. `specials` are the tokens that fill up, begin and end a text.
@@ -54,32 +56,45 @@ impl Seq2SeqFolder {
         let settings = files.settings();
         ensure!(
             files.model_type() == MODEL_TYPE,
+            "它的 model_type 为 {:?}，这里可训练的编码器加解码器是 {MODEL_TYPE}",
             "its model_type is {:?}, and {MODEL_TYPE} is the one with an encoder and a decoder that is trained here",
             files.model_type()
         );
         let flag = |name: &str| settings.get(name).and_then(Value::as_bool).unwrap_or(false);
         for name in ["scale_embedding", "normalize_before", "add_final_layer_norm"] {
-            ensure!(!flag(name), "{CONFIG} has {name}, which is not known here");
+            ensure!(!flag(name), "{CONFIG} 有这里不认识的 {name}", "{CONFIG} has {name}, which is not known here");
         }
         ensure!(
             settings.get("tie_word_embeddings") != Some(&Value::Bool(false)),
+            "它用词表之外的权重预测词（tie_word_embeddings），这里不能训练",
             "it predicts words by other weights than its table of tokens (tie_word_embeddings), which is not trained here"
         );
         let activation = match settings.get("activation_function").and_then(Value::as_str).unwrap_or("gelu") {
             "gelu" => BlockActivation::Gelu,
             "gelu_new" => BlockActivation::GeluTanh,
             "relu" => BlockActivation::Relu,
-            other => bail!("its activation_function is {other:?}, and gelu, gelu_new and relu are trained here"),
+            other => bail!(
+                "它的 activation_function 为 {other:?}，这里可训练 gelu、gelu_new 和 relu",
+                "its activation_function is {other:?}, and gelu, gelu_new and relu are trained here"
+            ),
         };
         let width = size(settings, "d_model")?;
         let layers = |name: &str| {
             let layers = size(settings, name)?;
-            ensure!(layers <= limits::LAYERS, "{CONFIG} has {layers} layers ({name})");
+            ensure!(
+                layers <= limits::LAYERS,
+                "{CONFIG} 有 {layers} 层（{name}）",
+                "{CONFIG} has {layers} layers ({name})"
+            );
             Ok(layers)
         };
         let block = |side: &str, causal: bool| {
             let heads = size(settings, &format!("{side}_attention_heads"))?;
-            ensure!(width.is_multiple_of(heads), "its width of {width} cannot be shared by {heads} heads");
+            ensure!(
+                width.is_multiple_of(heads),
+                "它的宽度 {width} 不能由 {heads} 个头均分",
+                "its width of {width} cannot be shared by {heads} heads"
+            );
             let between = size(settings, &format!("{side}_ffn_dim"))?;
             let place = NormPlace::After;
             Ok(BlockShape {
@@ -95,10 +110,17 @@ impl Seq2SeqFolder {
         };
         let start = settings.get("decoder_start_token_id").or(settings.get("eos_token_id")).and_then(Value::as_u64);
         let start = start.with_context(|| {
-            format!("{CONFIG} does not say which token a decoder begins with (decoder_start_token_id)")
+            message!(
+                "{CONFIG} 没有写明解码器以哪个词元开始（decoder_start_token_id）",
+                "{CONFIG} does not say which token a decoder begins with (decoder_start_token_id)"
+            )
         })?;
         let vocabulary = size(settings, "vocab_size")?;
-        ensure!((start as usize) < vocabulary, "decoder_start_token_id {start} is beyond its {vocabulary} tokens");
+        ensure!(
+            (start as usize) < vocabulary,
+            "decoder_start_token_id {start} 超出 {vocabulary} 个词元",
+            "decoder_start_token_id {start} is beyond its {vocabulary} tokens"
+        );
         let tokens = size(settings, "max_position_embeddings")?;
         let both =
             Seq2SeqShape::bart(vocabulary, tokens, layers("encoder_layers")?, block("encoder", false)?, start as u32);
@@ -123,7 +145,11 @@ impl Seq2SeqFolder {
         };
         let values = stored.iter().map(read).collect::<Result<Vec<Vec<f32>>>>()?;
         if file.has(BIAS)? {
-            ensure!(file.numbers(BIAS)?.values.iter().all(|value| *value == 0.0), "its {BIAS} is not 0");
+            ensure!(
+                file.numbers(BIAS)?.values.iter().all(|value| *value == 0.0),
+                "它的 {BIAS} 不为 0",
+                "its {BIAS} is not 0"
+            );
         }
         Seq2Seq::of_values(self.shape, values)
     }

@@ -7,7 +7,7 @@ mod noising;
 
 use std::ops::Range;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -24,7 +24,9 @@ use crate::checkpoint::Checkpoint;
 use crate::neural::EpochFigures;
 use crate::neural::fit::fit;
 use crate::neural::weights::Weights;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::memory;
 
 /// Sizes of an encoder and of its decoder, which read the same table of tokens and have as many places.
@@ -100,7 +102,8 @@ impl Seq2SeqShape {
 }
 
 /// The way out where memory does not suffice.
-pub(super) const SMALLER: &str = "give fewer threads (--threads), or take a smaller base";
+pub(super) const SMALLER: Word =
+    Word("请减少线程（--threads），或用更小的基础模型", "give fewer threads (--threads), or take a smaller base");
 
 /// An encoder and its decoder.
 pub struct Seq2Seq {
@@ -151,6 +154,7 @@ impl Seq2Seq {
         params.check()?;
         ensure!(
             params.train == TrainedLayers::All && params.discriminative == 1.0 && !params.gradual,
+            "编码器与解码器整体以同一学习率训练：请去掉 --train、--discriminative 和 --gradual",
             "an encoder with its decoder is trained as a whole, at one rate: leave --train, --discriminative and --gradual out"
         );
         for weight in &mut self.weights.all {

@@ -14,8 +14,9 @@ use crate::factor::charts::signed_bar;
 use crate::factor::words as own;
 use crate::list::{self, ListColumn};
 use crate::{figures, look, width, words};
-use inkstone_base::language::Language;
 use inkstone_lab::factor::{TracedCell, TracedDate, TracedDay, TracedDocument, TracedName};
+
+use inkstone_base::language::Language;
 
 /// Width from which a list has room for more columns.
 const WIDE: usize = 110;

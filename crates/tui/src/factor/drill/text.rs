@@ -14,8 +14,9 @@ use crate::factor::charts::signed_bar;
 use crate::factor::words as own;
 use crate::list::{self, ListColumn};
 use crate::{figures, look, sentences, width, words};
-use inkstone_base::language::Language;
 use inkstone_features::extract::{ExplainedBy, ExplainedText, ExplainedWord};
+
+use inkstone_base::language::Language;
 
 pub(super) fn draw_text(context: &PageContext<'_>, sentences: &Sentences, frame: &mut Frame<'_>, page: Rect) {
     let [_, text, below] = text_panes(page);

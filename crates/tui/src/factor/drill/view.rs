@@ -8,6 +8,7 @@ use super::{Drill, DrillLevel, HoldingPeriod, lists, text};
 use crate::context::PageContext;
 use crate::errand::Errand;
 use crate::{list, look, width, words};
+
 use inkstone_base::language::Language;
 
 /// Lines of the words below a text, with their frame.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::Result;
 use chrono::{Days, NaiveDateTime};
 use clap::ValueEnum;
 use rayon::prelude::*;
@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::lines::BLOCK;
 use crate::lines::{Line, Lines, Refused, fields, text_of};
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, ensure};
 use inkstone_models::{
     Analyzer, Csr, Design, Fields, FoldFeatures, FoldRows, Goal, Split, TermCounts, Vectorizer, VectorizerParams,
 };
@@ -119,12 +120,13 @@ impl LabelledCorpus {
         lines.refuse(left_out);
         ensure!(
             !goals.is_empty() || learn.is_none() || encode.is_none(),
+            "编码器对所有带学习目标的行都没有给出向量；文本是空的吗？",
             "the encoder gives no vector of any line with what is to be learned; are their texts empty?"
         );
         let Some(learn) = learn.filter(|_| !goals.is_empty()) else {
             bail!(
-                "no line has what is to be learned: give each line a \"label\" (a class), \"labels\" (a list) or, for \
-                 models of values, a \"value\" (a number), as JSON lines (--format jsonl)"
+                "没有一行带有学习目标：请给每行一个 \"label\"（类别）、\"labels\"（列表），学习数值的模型则给 \"value\"（数字），写成 JSON 行（--format jsonl）",
+                "no line has what is to be learned: give each line a \"label\" (a class), \"labels\" (a list) or, for models of values, a \"value\" (a number), as JSON lines (--format jsonl)"
             );
         };
         let goal = match learn {
@@ -185,6 +187,7 @@ impl LabelledCorpus {
         let grouped = self.documents.iter().filter(|document| document.group.is_some()).count();
         ensure!(
             grouped == 0 || grouped == self.len(),
+            "{} 行中只有 {grouped} 行有分组：要么都有，要么都没有",
             "{grouped} of {} lines have a group: give all of them one, or none",
             self.len()
         );

@@ -1,6 +1,6 @@
 //! A fitted classifier as `eval`, `embed` and `explain` use it.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 use super::Classifier;
@@ -11,6 +11,7 @@ use crate::lines::{Cutter, Line, Lines};
 use crate::models::tfidf::plain::fields;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, message};
 use inkstone_models::{
     Analyzer, Contributions, Csr, Design, Estimator, Explanation, Guess, Link, ModelFile, ModelHeader, Part, Row, Task,
 };
@@ -39,16 +40,22 @@ impl Opened<Classifier, Analyzer> {
             let places = (0..guess.columns).filter(|c| Some(*c) != skip);
             places.max_by(|&a, &b| guess.log_odds[a].total_cmp(&guess.log_odds[b]).then(b.cmp(&a)))
         };
-        let of =
-            match of {
-                None => best(None).context("an estimator has an output")?,
-                Some(_) if self.names().is_empty() => {
-                    bail!("the model estimates a value: there is no class to name with --of")
-                }
-                Some(name) => self.names().iter().position(|known| known == name).with_context(|| {
-                    format!("the model knows no class {name:?}; it knows {}", self.names().join(", "))
-                })?,
-            };
+        let of = match of {
+            None => best(None).context(message!("估计器应有输出", "an estimator has an output"))?,
+            Some(_) if self.names().is_empty() => {
+                bail!(
+                    "该模型估计数值：没有类别可由 --of 指定",
+                    "the model estimates a value: there is no class to name with --of"
+                )
+            }
+            Some(name) => self.names().iter().position(|known| known == name).with_context(|| {
+                message!(
+                    "模型不认识类别 {name:?}；它认识 {}",
+                    "the model knows no class {name:?}; it knows {}",
+                    self.names().join(", ")
+                )
+            })?,
+        };
         let against = if estimator.link == Link::Joint { best(Some(of)) } else { None };
         Ok((of, against))
     }
@@ -127,8 +134,9 @@ impl Fitted for Opened<Classifier, Analyzer> {
     fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)> {
         params.no_table(&self.header.kind)?;
         let learn = self.model.learn;
-        let corpus = LabelledCorpus::read_for(lines, learn, self.names(), None, ctx)
-            .with_context(|| format!("the model is measured on lines with a {}", learn.name()))?;
+        let corpus = LabelledCorpus::read_for(lines, learn, self.names(), None, ctx).with_context(|| {
+            message!("该模型须在带 {} 的行上评估", "the model is measured on lines with a {}", learn.name())
+        })?;
         let guess = ctx.install(|| {
             let x = corpus.rows(0..corpus.len(), &self.cutter, &self.model.vectorizer);
             self.model.estimator.guess(&x)

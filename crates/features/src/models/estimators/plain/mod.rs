@@ -10,7 +10,7 @@ pub(crate) mod fitted;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -23,6 +23,7 @@ use crate::lines::{CutSpec, Cutter, Lines};
 use corpus::{Folded, LabelledCorpus};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, ensure, message};
 use inkstone_models::{
     Analyzer, CalibrationForm, Design, Estimator, EstimatorParams, FoldFeatures, FoldParams, Goal, GoalKind, Judgement,
     Method, ModelFile, ModelHeader, Search, Split, TrainingRows, Vectorizer, VectorizerParams, calibrate, choose_point,
@@ -85,7 +86,12 @@ impl Classifier {
     }
 
     pub(crate) fn read(file: &ModelFile) -> Result<Classifier> {
-        ensure!(is_kind(&file.header().kind), "a model of kind {} is no classifier", file.header().kind);
+        ensure!(
+            is_kind(&file.header().kind),
+            "类型为 {} 的模型不是分类器",
+            "a model of kind {} is no classifier",
+            file.header().kind
+        );
         file.expect(&file.header().kind, VERSION)?;
         let vectorizer = Vectorizer::within(file)?;
         let estimator = Estimator::from_file(file, vectorizer.width())?;
@@ -170,8 +176,9 @@ pub(crate) fn learn<R: Send>(
         };
         let grid = ctx
             .install(|| search(folded, goal, training, splits, &settings, &wanted, ctx))
-            .context("the choice of the penalty")?;
-        let chosen = choose_point(&grid, wanted.one_standard_error).context("no penalty has a figure in any fold")?;
+            .context(message!("选择惩罚系数", "the choice of the penalty"))?;
+        let chosen = choose_point(&grid, wanted.one_standard_error)
+            .context(message!("没有一个惩罚系数在任何一折有结果", "no penalty has a figure in any fold"))?;
         settings = settings.with_settings(&grid[chosen].settings)?;
         facts.fact("penalty", grid[chosen].settings[name]);
         facts.fact("grid", &grid);
@@ -184,11 +191,13 @@ pub(crate) fn learn<R: Send>(
     })?;
 
     if let Some(splits) = &splits {
-        let scores =
-            ctx.install(|| out_of_fold(folded, goal, training, splits, &settings, ctx)).context("cross-validation")?;
+        let scores = ctx
+            .install(|| out_of_fold(folded, goal, training, splits, &settings, ctx))
+            .context(message!("交叉验证", "cross-validation"))?;
         facts.fact("cross_validation", judged(&estimator, goal, &scores));
         if params.calibrate != CalibrationForm::None {
-            calibrate(&mut estimator, goal, &scores, None, params.calibrate).context("calibration")?;
+            calibrate(&mut estimator, goal, &scores, None, params.calibrate)
+                .context(message!("校准", "calibration"))?;
             // On the scores that it was learned from: what is left of the error is what the form cannot bend away.
             facts.fact("calibration", judged(&estimator, goal, &scores));
         }
@@ -211,7 +220,10 @@ pub(crate) fn learn<R: Send>(
 fn splits(corpus: &LabelledCorpus, params: &ClassifyParams, ctx: &Ctx) -> Result<Option<Vec<Split>>> {
     let calibrates = params.calibrate != CalibrationForm::None;
     if calibrates && corpus.learn == Learn::Value {
-        bail!("values have no probabilities to calibrate; leave out --calibrate");
+        bail!(
+            "数值没有概率可校准；请去掉 --calibrate",
+            "values have no probabilities to calibrate; leave out --calibrate"
+        );
     }
     if params.folds.is_none() && !calibrates && params.penalties.is_empty() {
         return Ok(None);
@@ -219,7 +231,7 @@ fn splits(corpus: &LabelledCorpus, params: &ClassifyParams, ctx: &Ctx) -> Result
     corpus.goal.check()?;
     let folds = params.folds.clone().unwrap_or_default();
     let rows = corpus.fold_rows(params.label_days)?;
-    draw_folds(&corpus.goal, &rows, &folds, ctx.seed()).context("cross-validation").map(Some)
+    draw_folds(&corpus.goal, &rows, &folds, ctx.seed()).context(message!("交叉验证", "cross-validation")).map(Some)
 }
 
 /// Figures of scores out of fold; rows that no fold tests are left out.

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use chrono::NaiveDateTime;
 use memmap2::Mmap;
 use rayon::prelude::*;
@@ -17,6 +17,7 @@ use crate::models::word_vectors::last_seen;
 use crate::standalone::numbered::{END, FirstPass, NumberedChunk};
 use inkstone_base::data::Report;
 use inkstone_base::disk::{self, Scratch};
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_models::{Dictionary, FastTextParams, Samples, WordVectors};
 
@@ -123,13 +124,14 @@ fn dictionary(
     let labels: Vec<_> = labels.into_iter().filter(|(_, count)| *count >= params.min_count_label).collect();
     ensure!(
         met.0 > 0,
+        "没有一行有标签：请以 {} 开头的词元作标签，或在 JSON 行中写 \"label\" 或 \"labels\"（--format jsonl）",
         "no line has a label: begin tokens with {}, or give JSON lines a \"label\" or \"labels\" (--format jsonl)",
         params.label
     );
     ensure!(
         labels.len() > 1,
-        "{} of {} labels occur at least {} times, and there is something to learn from two on: lower --min-count-label, \
-         or give other text",
+        "{1} 个标签中有 {0} 个出现至少 {2} 次，至少要两个才有可学的：请降低 --min-count-label，或提供其他文本",
+        "{} of {} labels occur at least {} times, and there is something to learn from two on: lower --min-count-label, or give other text",
         labels.len(),
         met.0,
         params.min_count_label
@@ -137,6 +139,7 @@ fn dictionary(
     let own = |word: &(Box<str>, u64)| &*word.0 != inkstone_models::END_OF_LINE;
     ensure!(
         words.iter().any(own),
+        "{2} 篇文档的 {0} 个词中没有一个出现至少 {1} 次：请降低 --min-count，或提供更多文本",
         "none of {} words occurs at least {} times in {} documents: lower --min-count, or give more text",
         met.1,
         params.min_count,

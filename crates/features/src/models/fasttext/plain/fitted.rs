@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::corpus::parted;
@@ -11,6 +11,7 @@ use crate::fitted::{Columns, EvalParams, Figures, Fitted, Rows, WordRows};
 use crate::fitted::{Opened, figures};
 use crate::lines::{Cutter, Line, Lines};
 use inkstone_base::data::Report;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_models::{Explanation, FastText, LabelReport, Loss, ModelHeader, component_names};
 
@@ -68,8 +69,8 @@ impl Opened<FastText> {
         let report = lines.finish()?;
         ensure!(
             !judged.is_empty(),
-            "none of {documents} documents has a label that the model knows ({}): begin tokens with {}, or give JSON lines a \
-             \"label\" or \"labels\"",
+            "{documents} 篇文档中没有一篇带有模型认识的标签（{}）：请以 {} 开头的词元作标签，或在 JSON 行中写 \"label\" 或 \"labels\"",
+            "none of {documents} documents has a label that the model knows ({}): begin tokens with {}, or give JSON lines a \"label\" or \"labels\"",
             names.iter().take(10).map(String::as_str).collect::<Vec<&str>>().join(", "),
             self.model.params().label
         );

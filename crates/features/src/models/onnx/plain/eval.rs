@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -16,6 +16,7 @@ use crate::lines::{Line, Lines};
 use crate::standalone::similarity::similarity;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, ensure, message};
 use inkstone_models::{ClassReport, EntityReport};
 use inkstone_onnx::{Drift, MaskedModel, OnnxParams, Output};
 
@@ -71,10 +72,16 @@ pub(crate) fn evaluate(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Resu
     };
     let mut figures = match (&model.using.against, model.using.examination.unwrap_or(fitting)) {
         (Some(_), _) => drift(model, lines, ctx)?,
-        (None, Examination::FillMask) => bail!("a model that fills in masks has no rows"),
+        (None, Examination::FillMask) => bail!("填空模型没有行", "a model that fills in masks has no rows"),
         (None, Examination::Similarity) => {
             let measured = similarity(model, lines, ctx);
-            measured.context("the model's vectors of two texts are compared; --task labels measures a classifier")?.0
+            let compared = || {
+                message!(
+                    "这里比较的是模型给两段文本的向量；评测分类模型用 --task labels",
+                    "the model's vectors of two texts are compared; --task labels measures a classifier"
+                )
+            };
+            measured.with_context(compared)?.0
         }
         (None, Examination::Labels) => labels(model, lines, ctx)?,
         (None, Examination::Perplexity) => perplexity(model, lines, ctx)?,
@@ -101,7 +108,8 @@ pub fn fill_masks(path: &Path, using: &Contextual, lines: &mut Lines, ctx: &Ctx)
     lines.for_each_block(BLOCK, |documents| {
         for line in &documents {
             ctx.advance(1)?;
-            let guesses = masked.fill(&line.whole(), BEST, ctx).with_context(|| format!("line {}", line.number))?;
+            let guesses =
+                masked.fill(&line.whole(), BEST, ctx).with_context(|| message!("第 {} 行", "line {}", line.number))?;
             filled.push(json!({"id": line.name(), "masks": guesses}));
         }
         Ok(())
@@ -147,9 +155,17 @@ fn labels(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {
     each_block(lines, |documents, texts| {
         let rows = model.values(texts, ctx)?;
         for (line, row) in documents.iter().zip(rows.chunks(model.columns.len())) {
-            let label = line.label.as_deref().with_context(|| format!("line {} has no label", line.number))?;
+            let label = line
+                .label
+                .as_deref()
+                .with_context(|| message!("第 {} 行没有标签", "line {} has no label", line.number))?;
             let label = number(label).with_context(|| {
-                format!("line {} has the label {label:?}, and the model knows {}", line.number, names.join(", "))
+                message!(
+                    "第 {} 行的标签为 {label:?}，而模型认识 {}",
+                    "line {} has the label {label:?}, and the model knows {}",
+                    line.number,
+                    names.join(", ")
+                )
             })?;
             if let Some(guess) = number(&model.called(row)) {
                 truth.push(label);
@@ -158,13 +174,18 @@ fn labels(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {
         }
         Ok(())
     })?;
-    ensure!(!truth.is_empty(), "there are no documents with a label and text; is the input empty?");
+    ensure!(
+        !truth.is_empty(),
+        "没有既有标签又有文本的文档；输入是空的吗？",
+        "there are no documents with a label and text; is the input empty?"
+    );
     Ok(figures(serde_json::to_value(ClassReport::new(&truth, &called, &names))?))
 }
 
 fn perplexity(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {
     ensure!(
         !model.encoder().discriminates(),
+        "该模型判断哪些词元被替换，不给出词的概率：没有困惑度",
         "this model says which tokens took the place of others and gives no probability of words: it has no perplexity"
     );
     let (mut sum, mut tokens, mut documents) = (0.0f64, 0.0f64, 0u64);
@@ -184,10 +205,15 @@ fn perplexity(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figure
 
 /// Distance of the rows of another form of the model from its own.
 fn drift(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {
-    let other = model.using.against.as_deref().context("drift is measured against a model")?;
+    let other = model
+        .using
+        .against
+        .as_deref()
+        .context(message!("漂移须对照一个模型衡量", "drift is measured against a model"))?;
     let mut other = model.using.encoder(other, model.format, ctx)?;
     ensure!(
         other.columns() == model.columns,
+        "两个模型的列不同：{} 与 {}",
         "the models have different columns: {} and {}",
         model.columns.len(),
         other.columns().len()

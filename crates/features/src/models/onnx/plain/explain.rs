@@ -5,13 +5,15 @@
 
 use std::ops::Range;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde::Serialize;
 
 use super::FittedOnnx;
 use crate::fitted::Fitted;
 use inkstone_models::{Explanation, Part};
 use inkstone_onnx::Output;
+
+use inkstone_base::{ensure, message};
 
 /// The unit that is taken out of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, clap::ValueEnum)]
@@ -29,6 +31,7 @@ pub(crate) fn explain(model: &FittedOnnx, text: &str, of: Option<&str>) -> Resul
     let names = &model.columns;
     ensure!(
         model.using.params.output != Output::Embedding,
+        "向量不是可解释的得分：分类器请用 --read scores，或用 --read surprise",
         "a vector is no score that could be explained: take --read scores with a classifier, or --read surprise"
     );
     let known = || names.join(", ");
@@ -37,12 +40,16 @@ pub(crate) fn explain(model: &FittedOnnx, text: &str, of: Option<&str>) -> Resul
     let full = model.values(&[text], &model.ctx)?;
     // An answer need not hold a number.
     let checked = if model.using.params.output == Output::Answer { &full[..1] } else { &full[..] };
-    ensure!(checked.iter().all(|value| value.is_finite()), "the model gives no score of this document; is it empty?");
+    ensure!(
+        checked.iter().all(|value| value.is_finite()),
+        "模型没有给出这篇文档的得分；它是空的吗？",
+        "the model gives no score of this document; is it empty?"
+    );
     let column = match of {
         Some(of) => names
             .iter()
             .position(|name| name == of)
-            .with_context(|| format!("there is no score {of:?}; there are {}", known()))?,
+            .with_context(|| message!("没有得分 {of:?}；现有 {}", "there is no score {of:?}; there are {}", known()))?,
         None if names[0] == "tone" || model.using.params.output != Output::Scores => 0,
         None => {
             let called = model.called(&full);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 
 use super::Contextual;
@@ -11,6 +11,7 @@ use crate::lines::{LineFormat, Lines};
 use crate::stage_result;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
+use inkstone_base::{ensure, message};
 use inkstone_models::Estimator;
 use inkstone_onnx::{Layered, Layers, Mix, MixParams, OnnxParams, learn_mix};
 
@@ -38,13 +39,18 @@ pub fn train_mix(
     let onnx = OnnxParams { layers: Layers::Each, ..using.params.clone() };
     let each = Contextual { params: onnx, ..using.clone() };
     let mut encoder = each.encoder(&using.params.model, format, ctx)?;
-    let layers = encoder.layers().context("weights are for layers of vectors; take --read embedding")?;
+    let layers = encoder.layers().context(message!(
+        "权重用于向量的各层；请用 --read embedding",
+        "weights are for layers of vectors; take --read embedding"
+    ))?;
     ensure!(
         layers > 1,
+        "图只给出一层：请导出时把隐藏状态作为输出 hidden_states.0、……",
         "the graph gives one layer alone: export it with its hidden states as outputs hidden_states.0, ..."
     );
     ensure!(
         !encoder.ran().used.iter().any(|one| matches!(one.setting, "layer" | "dim")),
+        "各层按词元的完整向量加权：请用 modules.json 中没有全连接层的文件夹，并去掉 --dim",
         "layers are weighed by whole vectors of tokens: name a folder whose modules.json has no dense layers, and no --dim"
     );
     let width = encoder.columns().len();
@@ -53,7 +59,10 @@ pub fn train_mix(
     each_block(lines, |documents, texts| {
         let (rows, _) = encoder.rows(texts, ctx, |done| Ok(ctx.advance(done)?))?;
         for (line, row) in documents.iter().zip(rows.chunks(width)) {
-            let label = line.label.as_deref().with_context(|| format!("line {} has no label", line.number))?;
+            let label = line
+                .label
+                .as_deref()
+                .with_context(|| message!("第 {} 行没有标签", "line {} has no label", line.number))?;
             if row[0].is_nan() {
                 continue;
             }

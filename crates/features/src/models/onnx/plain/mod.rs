@@ -16,12 +16,13 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use serde_json::json;
 
 use crate::fitted::{Columns, EvalParams, Figures, Fitted, Rows};
 use crate::lines::{Line, LineFormat, Lines};
 use inkstone_base::data::Report;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_models::{Explanation, ModelHeader, StaticEncoder};
 use inkstone_onnx::{Encoder, OnnxParams, Opening, Output, RuntimeParams, WordCutter, is_model_file};
@@ -197,7 +198,11 @@ impl Fitted for FittedOnnx {
     }
 
     fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)> {
-        ensure!(params.table.is_none(), "a contextual model has no table --per; embed writes a row a document");
+        ensure!(
+            params.table.is_none(),
+            "上下文模型没有 --per 表；embed 每篇文档写一行",
+            "a contextual model has no table --per; embed writes a row a document"
+        );
         eval::evaluate(self, lines, ctx)
     }
 }

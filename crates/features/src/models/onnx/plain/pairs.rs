@@ -3,13 +3,14 @@
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use super::{Contextual, FittedOnnx};
 use crate::fitted::Rows;
 use crate::lines::{Line, LineFormat};
 use crate::lines::{fields, text_of};
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, message};
 use inkstone_models::Csr;
 use inkstone_onnx::{Answer, Encoder, OnnxParams, Output, Ran, RuntimeParams};
 
@@ -25,7 +26,13 @@ fn texts_of(lines: &[Line<'_>], name: &str) -> Result<Option<Vec<String>>> {
         return Ok(None);
     }
     let text = |(line, text): (&Line<'_>, Option<String>)| {
-        text.with_context(|| format!("line {} has no text in the field {name}, which other lines have", line.number))
+        text.with_context(|| {
+            message!(
+                "第 {} 行没有其他行都有的字段 {name}",
+                "line {} has no text in the field {name}, which other lines have",
+                line.number
+            )
+        })
     };
     lines.iter().zip(found).map(text).collect::<Result<Vec<String>>>().map(Some)
 }
@@ -91,8 +98,10 @@ impl FittedOnnx {
         if self.using.params.question.is_some() {
             return self.encoder().answers(texts, ctx);
         }
-        let questions = texts_of(lines, "question")?
-            .context("there is no question: set --question, or give each line a field question (jsonl)")?;
+        let questions = texts_of(lines, "question")?.context(message!(
+            "没有问题：请设置 --question，或给每行一个 question 字段（jsonl）",
+            "there is no question: set --question, or give each line a field question (jsonl)"
+        ))?;
         self.encoder().answers_to(&beside(texts, &questions), ctx)
     }
 }
@@ -111,7 +120,7 @@ impl Reranker {
         let open = |output| {
             let params = OnnxParams { output, ..OnnxParams::default() };
             let using = Contextual { params, runtime: runtime.clone(), ..Contextual::default() };
-            using.encoder(path, LineFormat::Text, ctx).context("the reranker")
+            using.encoder(path, LineFormat::Text, ctx).context(message!("重排模型", "the reranker"))
         };
         let late = open(Output::Embedding).ok().filter(Encoder::interacts_late);
         let (encoder, column) = match late {
@@ -119,7 +128,7 @@ impl Reranker {
             None => {
                 let encoder = open(Output::Scores)?;
                 let column = score_column(&encoder.columns());
-                (encoder, Some(column.with_context(|| format!("the reranker {}", path.display()))?))
+                (encoder, Some(column.with_context(|| message!("重排模型 {}", "the reranker {}", path.display()))?))
             }
         };
         Ok(Reranker { ran: encoder.ran().clone(), encoder: Mutex::new(encoder), column })
@@ -150,6 +159,7 @@ pub(crate) fn score_column(columns: &[String]) -> Result<usize> {
         _ => match columns.iter().position(fits) {
             Some(column) => Ok(column),
             None => bail!(
+                "给两段文本打分的模型给出一个值，或类别 entailment；这个给出 {}",
                 "a model that scores two texts gives one value, or a class entailment; this one gives {}",
                 columns.join(", ")
             ),

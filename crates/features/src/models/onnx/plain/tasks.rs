@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -20,6 +20,7 @@ use crate::lines::{Line, Lines};
 use crate::lines::{fields, pair_of};
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::{pearson, spearman};
+use inkstone_base::{bail, ensure, message};
 use inkstone_models::{AnswerMatch, ClassReport, Entities, cmrc_match, squad_match};
 
 /// The number of a label, which a line names or numbers.
@@ -27,7 +28,8 @@ fn number_of(label: &str, names: &[String], line: u64) -> Result<u32> {
     let by_number = || label.parse::<usize>().ok().filter(|number| *number < names.len());
     let number = names.iter().position(|name| name == label).or_else(by_number);
     let number = number.with_context(|| {
-        format!(
+        message!(
+            "第 {line} 行的标签为 {label:?}，而模型认识 {}（或从 0 起的编号）",
             "line {line} has the label {label:?}, and the model knows {} (or their numbers from 0)",
             names.join(", ")
         )
@@ -73,9 +75,10 @@ pub(crate) fn pairs(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<
         }
         Ok(())
     })?;
-    ensure!(count > 0, "there are no pairs; is the input empty?");
+    ensure!(count > 0, "没有文本对；输入是空的吗？", "there are no pairs; is the input empty?");
     ensure!(
         !truth.is_empty() || !values.is_empty(),
+        "文本对既没有标签也没有数值可与模型比较；`inkstone embed --read scores` 写出模型的分数",
         "the pairs have neither a label nor a value to compare the model with; `inkstone embed --read scores` writes its scores"
     );
     let mut found = figures(json!({"pairs": count}));
@@ -100,8 +103,8 @@ pub(crate) fn choices(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Resul
             let choices: Vec<String> = fields(line)?
                 .get("choices")
                 .and_then(|choices| Vec::deserialize(choices).ok())
-                .with_context(|| format!("line {} has no choices, a list of texts", line.number))?;
-            ensure!(choices.len() > 1, "line {} has {} choice, and two are the fewest", line.number, choices.len());
+                .with_context(|| message!("第 {} 行没有 choices（文本列表）", "line {} has no choices, a list of texts", line.number))?;
+            ensure!(choices.len() > 1, "第 {} 行只有 {} 个选项，至少要两个", "line {} has {} choice, and two are the fewest", line.number, choices.len());
             places.push(others.len()..others.len() + choices.len());
             texts.extend(std::iter::repeat_n(line.whole(), choices.len()));
             others.extend(choices);
@@ -117,14 +120,14 @@ pub(crate) fn choices(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Resul
             let by_text = || others[place.clone()].iter().position(|choice| choice == label);
             let number = label.parse().ok().filter(|&number: &usize| number < place.len()).or_else(by_text);
             let number = number.with_context(|| {
-                format!("line {} has the label {label:?}: write the number of the right choice, from 0", line.number)
+                message!("第 {} 行的标签为 {label:?}：请写正确选项的编号，从 0 起", "line {} has the label {label:?}: write the number of the right choice, from 0", line.number)
             })?;
             measured += 1;
             right += u64::from(best - place.start == number);
         }
         Ok(())
     })?;
-    ensure!(!chosen.is_empty(), "there are no choices; is the input empty?");
+    ensure!(!chosen.is_empty(), "没有选项；输入是空的吗？", "there are no choices; is the input empty?");
     let accuracy = if measured > 0 { json!(right as f64 / measured as f64) } else { Value::Null };
     Ok(figures(json!({"documents": chosen.len(), "measured": measured, "accuracy": accuracy, "choices": chosen})))
 }
@@ -138,8 +141,13 @@ pub(crate) fn answers(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Resul
             ctx.advance(1)?;
             let answered = answer.as_ref().map_or("", |answer| &text[answer.range.clone()]);
             if let Some(right) = fields(line)?.get("answers") {
-                let mut right: Vec<String> = Vec::deserialize(right)
-                    .with_context(|| format!("line {}: answers is a list of the right answers", line.number))?;
+                let mut right: Vec<String> = Vec::deserialize(right).with_context(|| {
+                    message!(
+                        "第 {} 行：answers 是正确答案的列表",
+                        "line {}: answers is a list of the right answers",
+                        line.number
+                    )
+                })?;
                 if right.is_empty() {
                     right.push(String::new());
                 }
@@ -178,12 +186,17 @@ pub(crate) fn right_entities(line: &Line<'_>, text: &str) -> Result<Option<Entit
     let fields: Map<String, Value> = fields(line)?;
     let Some(entities) = fields.get("entities") else { return Ok(None) };
     let entities: Vec<RightEntity> = Vec::deserialize(entities).with_context(|| {
-        format!("line {}: entities is a list of kind, start and end (bytes of the text)", line.number)
+        message!(
+            "第 {} 行：entities 是类别、起、止（文本字节）的列表",
+            "line {}: entities is a list of kind, start and end (bytes of the text)",
+            line.number
+        )
     })?;
     let place = |entity: RightEntity| {
         let range: Range<usize> = entity.start..entity.end;
         ensure!(
             text.get(range.clone()).is_some_and(|part| !part.is_empty()),
+            "第 {} 行：实体 {} 位于字节 {}..{}，其文本在那里没有完整的字符",
             "line {}: an entity {} stands at bytes {}..{}, where no characters of its text are",
             line.number,
             entity.kind,
@@ -199,7 +212,10 @@ pub(crate) fn right_entities(line: &Line<'_>, text: &str) -> Result<Option<Entit
 pub(crate) fn check(model: &FittedOnnx) -> Result<()> {
     let params = &model.using.params;
     if params.pair.is_some() || !params.labels.is_empty() {
-        bail!("lines bring their second text here, so --pair and --hypothesis are left out");
+        bail!(
+            "此处第二段文本由各行给出，请去掉 --pair 和 --hypothesis",
+            "lines bring their second text here, so --pair and --hypothesis are left out"
+        );
     }
     Ok(())
 }

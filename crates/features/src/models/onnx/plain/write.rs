@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use polars_core::prelude::{IntoColumn, NamedFrom, Series};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -14,6 +14,7 @@ use super::Contextual;
 use crate::fitted::Figures;
 use crate::fitted::figures;
 use crate::lines::{Line, Lines};
+use inkstone_base::bail;
 use inkstone_base::data::Report;
 use inkstone_base::disk::{self, Formulas};
 use inkstone_base::job::Ctx;
@@ -190,6 +191,7 @@ pub fn list_entities(
                         (None, _) => None,
                         (Some(names), Some(time)) => Some(join_codes(&names.codes(&text[entity.range.clone()], time))),
                         (Some(_), None) => bail!(
+                            "第 {} 行没有时间，而名称随日期对应证券：请给出带 time 字段的 jsonl",
                             "line {} has no time, and a name is that of a security on a day: give jsonl with a field time",
                             line.number
                         ),
@@ -254,7 +256,11 @@ pub fn list_entities(
             }
             frames::write_parquet(output, &mut frames::frame(columns)?)?;
         }
-        _ => bail!("{}: the name of the output says its format; write .csv, .parquet or .jsonl", output.display()),
+        _ => bail!(
+            "{}：输出文件名决定格式；请写成 .csv、.parquet 或 .jsonl",
+            "{}: the name of the output says its format; write .csv, .parquet or .jsonl",
+            output.display()
+        ),
     }
     let mut found = figures(json!({"entities": count, "ran": encoder.ran()}));
     if names.is_some() {
