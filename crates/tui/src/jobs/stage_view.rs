@@ -328,7 +328,6 @@ pub(super) fn table(jobs: &JobsPage, language: Language) -> Table {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
 
     use super::*;
 
