@@ -203,13 +203,14 @@ mod terminal {
         let mut flashes = std::io::BufWriter::new(std::fs::File::create(folder.join("flashes.jsonl"))?);
         for i in 0..FLASHES {
             let code = 600_000 + random.random_range(0..CODES);
-            let said = SAID.choose(&mut random).copied().unwrap_or_default();
+            let sentence = SAID.choose(&mut random).copied().unwrap_or_default();
             // The flashes lie in the last four hundred days, as those of a young archive do.
             let at = day(DAYS - 400 + i * 390 / FLASHES).and_hms_opt((i % 14) as u32 + 8, (i % 60) as u32, 0);
             let at = at.context("a time of day")?;
-            let body = format!("公告称，公司（{code:06}.SH）{said}。本期收入 {}.{} 亿元，第 {i} 号。", i % 97, i % 10);
+            let body =
+                format!("公告称，公司（{code:06}.SH）{sentence}。本期收入 {}.{} 亿元，第 {i} 号。", i % 97, i % 10);
             let line = serde_json::json!({
-                "id": i, "time": at.to_string(), "title": format!("{said}（{i}）"), "content": body, "codes": format!("{code:06}.SH"),
+                "id": i, "time": at.to_string(), "title": format!("{sentence}（{i}）"), "content": body, "codes": format!("{code:06}.SH"),
             });
             writeln!(flashes, "{line}")?;
         }

@@ -26,7 +26,7 @@ pub struct ExpectedStage {
     pub units: u64,
 }
 
-/// How far a run has come.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunShare {
     /// From 0 to [`MOST`]; it never falls.
@@ -39,7 +39,7 @@ pub struct RunShare {
     pub left: Option<Duration>,
 }
 
-/// What a run is expected to do.
+/// The stages that a run is expected to come to.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Course {
     stages: Vec<ExpectedStage>,

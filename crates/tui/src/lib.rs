@@ -150,7 +150,7 @@ pub struct Workspace {
     pub tracing: Option<Tracing>,
     /// The verdict of linter and ledger on a factor.
     pub judgement: Option<JudgementOf>,
-    /// What was planted in the data about a factor, where the data is made.
+    /// The planted effects, where the data is made.
     pub planted: Option<PlantedOf>,
     /// Language to begin with; a key changes it.
     pub language: Language,

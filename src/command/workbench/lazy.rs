@@ -34,7 +34,7 @@ impl<T> Lazy<T> {
     }
 }
 
-/// What was read of the last file that was asked for, kept until the file changes.
+/// The content of the last file that was asked for, kept until the file changes.
 pub(super) struct LastFile<T> {
     last: Mutex<Option<(FileStamp, Arc<T>)>>,
 }
@@ -61,7 +61,7 @@ impl FileStamp {
 }
 
 impl<T> LastFile<T> {
-    /// What `read` makes of a file; none where the file does not exist.
+    /// The content that `read` makes of a file; none where the file does not exist.
     pub(super) fn get(&self, path: &Path, read: impl FnOnce(&Path) -> Result<T>) -> Result<Option<Arc<T>>> {
         if !path.exists() {
             return Ok(None);

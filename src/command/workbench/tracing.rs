@@ -22,7 +22,7 @@ pub(super) fn tracing(opened: &OpenProject) -> Tracing {
     }
 }
 
-/// What the demo's market was made with, as its factors should find it.
+/// The effects that the demo's market was made with.
 pub(super) fn planted(opened: &OpenProject) -> PlantedOf {
     let path = opened.base.join("data").join("truth.json");
     Arc::new(move |factor| {

@@ -28,7 +28,7 @@ pub(super) struct BacktestPicture {
     pub dates: Vec<NaiveDate>,
     /// The verdict of linter and ledger, if any.
     pub judgement: Option<Judgement>,
-    /// What was planted in the data about the factor.
+    /// The effect that was planted in the data, where the data is made.
     pub planted: Option<PlantedTruth>,
     /// The verdicts of the checks for look-ahead, empty before they ran; or why they cannot be read.
     pub verdicts: Result<Vec<Verdict>, Message>,

@@ -23,7 +23,7 @@ pub(crate) type SentencesOf = Arc<dyn Fn(&str, usize, u32, &Ctx) -> Result<Vec<E
 /// Reads the verdict of linter and ledger on a factor; none if they have not looked at it.
 pub type JudgementOf = Arc<dyn Fn(&str) -> Result<Option<Judgement>> + Send + Sync>;
 
-/// What was planted in made data about a factor; none where nobody planted anything.
+/// Reads the effect of a factor that was planted in made data; none where nobody planted anything.
 pub type PlantedOf = Arc<dyn Fn(&str) -> Option<PlantedTruth> + Send + Sync>;
 
 /// The effect that was planted in made data, as a factor should find it.

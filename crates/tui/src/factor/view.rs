@@ -28,7 +28,7 @@ const FALL: u16 = 5;
 
 struct Regions {
     warning: Rect,
-    /// What was planted in the data.
+    /// The line of the planted effect.
     planted: Rect,
     /// The factor, and beside it, where there is room, its test.
     head: [Rect; 2],
@@ -142,7 +142,7 @@ pub(crate) fn draw(context: &PageContext<'_>, factor: &FactorPage, frame: &mut F
     frame.render_widget(line, regions.cursor);
 }
 
-/// What was planted beside what was found: `植入真值 RankIC 1d +0.041（0.030..0.052）· 测得 +0.040 ✓ 在区间内`.
+/// The planted effect beside the measured one: `植入真值 RankIC 1d +0.041（0.030..0.052）· 测得 +0.040 ✓ 在区间内`.
 fn planted_line<'a>(context: &PageContext<'_>, planted: &PlantedTruth, horizon: &Horizon, columns: usize) -> Line<'a> {
     let summary = &horizon.summary;
     let measured = format!("{} {}", context.say(own::MEASURED), figures::rank_ic(summary.mean));

@@ -37,7 +37,7 @@ pub struct JobEntry {
     pub stages: Vec<StageProgress>,
     /// Time at work at the last look; pauses are left out.
     pub worked: Duration,
-    /// How far the whole job is, where its stages are known beforehand.
+    /// Progress of the whole job, where its stages are known beforehand.
     pub course: Option<RunShare>,
     writes: bool,
     /// The work, until it begins: what it holds goes when it has ended.

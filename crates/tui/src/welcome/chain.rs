@@ -1,4 +1,4 @@
-//! What comes after the first file: prices, securities, and a first factor, each asked for with the reason why it is needed.
+//! The questions after the first file: prices, securities, and a first factor, each with the reason why it is needed.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::Frame;
@@ -21,7 +21,7 @@ enum Next {
     Documents,
     Prices,
     Securities,
-    /// Whether a feature and a factor of tone are added and run.
+    /// A feature and a factor of tone, to be added and run.
     Factor,
 }
 
