@@ -81,7 +81,7 @@ pub struct Global {
     /// 全部随机数的种子。
     #[arg(help_heading = "Every command", long, global = true, value_name = "N", value_parser = flag::<u64>("--seed"))]
     pub seed: Option<u64>,
-    /// Language of the screens: zh or en (default: the configuration, else LANG).
+    /// Language of screens and messages: zh or en (default: the configuration, else INKSTONE_LANG or LANG).
     ///
     /// 界面与消息的语言：zh 或 en（默认：取配置，其次取 INKSTONE_LANG 或 LANG）。
     #[arg(help_heading = "Every command", long, global = true, value_name = "LANG")]

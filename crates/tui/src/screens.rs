@@ -121,7 +121,7 @@ fn help_lists_the_keys_of_the_page() {
     let mut bench = Bench::open(&filled(), |_| ());
     insta::assert_snapshot!("help", bench.screen(SMALL, "1?"));
     insta::assert_snapshot!("help_scrolled_english", bench.screen((60, 16), "Ljjjj"));
-    insta::assert_snapshot!("too_small", bench.screen((40, 10), ""));
+    insta::assert_snapshot!("too_small_english", bench.screen((40, 10), ""));
 }
 
 fn run_of(bench: impl Fn(&inkstone_base::job::Ctx) -> Result<Vec<Report>> + Send + Sync + 'static) -> Runner {

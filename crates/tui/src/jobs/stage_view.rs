@@ -146,7 +146,7 @@ fn stage_line<'a>(
             let share = stage.total.filter(|t| *t > 0).map(|t| stage.done as f64 / t as f64);
             let time = stage.eta().map_or_else(
                 || figures::span(stage.elapsed),
-                |eta| format!("{} {}", context.say(words::LEFT), figures::span(eta)),
+                |eta| format!("{}{}", context.say(words::LEFT), figures::span(eta)),
             );
             let style = if phase == Some(&Phase::Running) { look::KEY } else { look::NOTE };
             (bar(share, stage.elapsed.as_millis(), widths[1]), String::new(), None, time, style)

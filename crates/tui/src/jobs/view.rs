@@ -153,7 +153,7 @@ impl JobColumns {
         let percent = share.filter(|_| job.phase != Phase::Waiting).map(|share| format!("{:.0}%", 100.0 * share));
         let worked = if job.phase == Phase::Waiting { String::new() } else { figures::span(job.worked) };
         let left = Some(job).filter(|job| job.is_under_way()).and_then(JobEntry::left);
-        let left = left.map(|left| format!("{} {}", context.say(words::LEFT), figures::span(left))).unwrap_or_default();
+        let left = left.map(|left| format!("{}{}", context.say(words::LEFT), figures::span(left))).unwrap_or_default();
         let gap = || Span::raw(" ");
         let name = if selected { look::SELECTED } else { look::PLAIN };
         Line::from(vec![

@@ -5,7 +5,7 @@ use inkstone_base::words;
 pub(super) use crate::words::{CANCELLED as STOPPED, FAILED as FAILED_SHORT, SECONDS};
 
 words! {
-    LEFT: "余", "left";
+    LEFT: "余", "-";
     PAUSED: "已暂停", "paused";
     WAITING: "等待", "waiting";
     ACTIVE: "进行中", "running";

@@ -250,7 +250,7 @@ fn a_deletion_that_fails_says_why_and_can_be_left() {
     };
     let mut bench = Bench::open(&dir, |w| w.ledger = Some(held));
     let failed = bench.screen(SMALL, "8dx<enter>");
-    assert!(failed.contains("process 4711"), "{failed}");
+    assert!(failed.contains("进程 4711"), "{failed}");
     assert!(bench.screen(SMALL, "<esc>").contains("详情"), "back to the particulars");
 }
 

@@ -342,7 +342,7 @@ fn the_demonstration_model_is_shown_asked_and_measured() {
     let listed = bench.screen(LARGE, "4");
     for said in [
         "model/model.onnx",
-        "embed classify fill",
+        "embed classify",
         "545,290",
         "1,400",
         "negative neutral positive",

@@ -377,7 +377,7 @@ fn what_fails_is_told_where_it_failed() {
     let dir = filled();
     std::fs::write(Project::new(dir.path()).clean().path(0), "PAR1 cut short").unwrap();
     let mut bench = open(&dir, |_| ());
-    assert!(bench.screen(SMALL, "").contains("is cut short"));
+    assert!(bench.screen(SMALL, "").contains("不完整"));
     let mut bench = open(&filled(), |w| w.text = None);
     assert!(bench.screen(SMALL, "").contains("文本页没有可用的分词器"));
 }
