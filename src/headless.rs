@@ -19,11 +19,10 @@ use anyhow::{Context, Result};
 use indicatif::{HumanCount, HumanDuration, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Map, Value, json};
 
-use crate::command::ERROR;
 use inkstone_base::data::{Report, for_machines, message_of};
 use inkstone_base::expected::RunShare;
 use inkstone_base::job::{self, Cancelled, Ctx, StageProgress, StageState};
-use inkstone_base::language::{Language, Word};
+use inkstone_base::language::{Language, Message, Word};
 use inkstone_base::memory;
 use inkstone_base::message;
 use inkstone_base::remedy;
@@ -308,10 +307,16 @@ impl ProgressView {
                     return bar.finish_and_clear();
                 }
                 bar.set_position((share.done * WHOLE as f64) as u64);
-                bar.set_message(of_stages(&share));
+                bar.set_message(of_stages(&share).to_string());
             }
             None if !over && self.last_share.elapsed() >= LINE_EVERY => {
-                say(&format!("{:<10} {:.0} %, {}", RUN, 100.0 * share.done, of_stages(&share)));
+                say(&message!(
+                    "{} {:.0} %，{}",
+                    "{} {:.0} %, {}",
+                    column(RUN.to(Language::of_messages())),
+                    100.0 * share.done,
+                    of_stages(&share)
+                ));
                 self.last_share = Instant::now();
             }
             None => {}
@@ -348,7 +353,7 @@ impl ProgressView {
                     bar.set_message(width::shown(&pace(stage)).into_owned());
                 }
                 None if shown.ended || shown.last_line.elapsed() >= LINE_EVERY => {
-                    say(&format!("{} {}", width::left(&term(&stage.name), 10), line(stage)));
+                    say(&format!("{} {}", column(&term(&stage.name)), line(stage)));
                     shown.last_line = Instant::now();
                 }
                 None => {}
@@ -357,8 +362,18 @@ impl ProgressView {
     }
 }
 
+/// Stands before an error on stderr.
+pub(crate) const ERROR: Word = Word("错误：", "error: ");
+
 /// Name of the bar of the whole run.
-const RUN: &str = "run";
+const RUN: Word = Word("全程", "run");
+
+/// Columns of the names of stages; a longer name is not cut.
+const NAME: usize = 10;
+
+fn column(name: &str) -> String {
+    name.to_owned() + &" ".repeat(NAME.saturating_sub(width::width(name)))
+}
 
 /// Length of the bar of the whole run.
 const WHOLE: u64 = 1000;
@@ -367,14 +382,17 @@ fn whole_bar() -> ProgressBar {
     let bar = ProgressBar::new(WHOLE);
     let style = ProgressStyle::with_template("{prefix:<10} {bar:24} {percent:>3} %  {msg}");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.set_prefix(RUN);
+    bar.set_prefix(column(RUN.to(Language::of_messages())));
     bar
 }
 
 /// `stage 9 of 35, 2 minutes left`.
-fn of_stages(share: &RunShare) -> String {
-    let left = share.left.map(|left| format!(", {} left", HumanDuration(left))).unwrap_or_default();
-    format!("stage {} of {}{left}", share.stage, share.stages)
+fn of_stages(share: &RunShare) -> Message {
+    let left = share.left.map_or_else(Message::default, |left| Message {
+        zh: format!("，剩余 {} 秒", left.as_secs()),
+        en: format!(", {} left", HumanDuration(left)),
+    });
+    message!("第 {}/{} 步{left}", "stage {} of {}{left}", share.stage, share.stages)
 }
 
 fn new_bar(stage: &StageProgress) -> ProgressBar {
@@ -384,7 +402,7 @@ fn new_bar(stage: &StageProgress) -> ProgressBar {
         None => "{prefix:<10} {spinner} {msg}",
     };
     bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.set_prefix(width::left(&term(&stage.name), 10));
+    bar.set_prefix(column(&term(&stage.name)));
     bar
 }
 

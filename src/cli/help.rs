@@ -236,7 +236,7 @@ mod tests {
         };
         let unknown = told("inkstone run --sede 3");
         assert!(unknown.contains("没有选项“--sede”") && unknown.contains("是不是：--seed"), "{unknown}");
-        assert!(told("inkstone rnu").contains("没有命令“rnu”"));
+        assert!(told("inkstone store rnu").contains("没有命令“rnu”"));
         assert!(told("inkstone run --threads x").contains("--threads <N> 的值“x”无效"));
         assert!(told("inkstone backtest --factor f.csv").contains("缺少 --prices <FILE>"));
     }

@@ -57,7 +57,7 @@ pub struct Cli {
     /// For the workbench: the configuration.
     ///
     /// 工作台：配置文件。
-    #[arg(id = "opened", short, long = "config", value_name = "FILE", conflicts_with = "path")]
+    #[arg(id = "opened", short = 'c', long = "config", value_name = "FILE", conflicts_with = "path")]
     pub config: Option<PathBuf>,
     #[command(flatten)]
     pub global: Global,

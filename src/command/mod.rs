@@ -35,12 +35,12 @@ use anyhow::{Context, Result};
 
 use crate::cli::{Cli, Command, Global, help};
 use crate::config::TEMPLATE;
-use crate::headless::{self, Summary};
+use crate::headless::{self, ERROR, Summary};
 use crate::pipeline::Stage;
 use crate::train;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
-use inkstone_base::language::{Language, Word};
+use inkstone_base::language::Language;
 use inkstone_base::{bail, ensure, error, message};
 use inkstone_base::{remedy, signals, simd, width};
 
@@ -166,9 +166,6 @@ pub fn print_clap(message: &clap::Error, language: Language) -> ExitCode {
         _ => Ok(ExitCode::from(code)),
     })
 }
-
-/// The beginning of every error on stderr.
-pub(crate) const ERROR: Word = Word("错误：", "error: ");
 
 /// True if this run has no screen.
 fn is_batch(global: &Global) -> bool {

@@ -306,6 +306,7 @@ fn wrong_type(zh: String, en: String) -> Message {
         zh = zh.replace(&format!("应为{numbers}"), "应为整数");
     }
     zh = zh.replace("应为f64", "应为数字").replace("应为f32", "应为数字").replace("应为struct ", "应为表 ");
+    zh = zh.replace("应为true", "应为 true");
     if zh == en { message!("无法读取这个值：{en}", "{en}") } else { Message { zh, en } }
 }
 

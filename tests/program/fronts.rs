@@ -216,14 +216,14 @@ fn told_to_end_the_workbench_remembers_where_it_was() {
     let session = Project::new(desk.folder().join(".inkstone")).session();
     let (drawn, _) = on_a_terminal(desk.folder(), &["--lang", "zh"], |keys| {
         keys.press("9");
-        keys.see("换栏");
+        keys.see("切换视图");
         let told = std::process::Command::new("kill").arg(keys.child.0.id().to_string()).status().unwrap();
         assert!(told.success());
     });
     assert!(GIVEN_BACK.iter().all(|mark| drawn.contains(mark)), "{drawn}");
     let text = std::fs::read_to_string(&session).unwrap();
     assert!(text.contains("\"page\": \"jobs\""), "{text}");
-    let (_, code) = on_a_terminal(desk.folder(), &["--lang", "zh"], |keys| keys.see("换栏"));
+    let (_, code) = on_a_terminal(desk.folder(), &["--lang", "zh"], |keys| keys.see("切换视图"));
     assert_eq!(code, Some(0));
 }
 
@@ -233,7 +233,7 @@ fn stopped_for_a_while_the_terminal_is_given_back_and_drawn_anew_afterwards() {
     desk.run().finished();
     let (drawn, code) = on_a_terminal(desk.folder(), &["--lang", "zh"], |keys| {
         keys.press("9");
-        keys.see("换栏");
+        keys.see("切换视图");
         let tell = |signal: &str| {
             let told = std::process::Command::new("kill").args([signal, &keys.child.0.id().to_string()]).status();
             assert!(told.unwrap().success());
@@ -300,7 +300,7 @@ fn the_whole_way_from_the_first_screen_to_an_exported_factor_goes_by_keys() {
         keys.see("推动得分的词");
         // A command found by its name.
         keys.press(":台账\r");
-        keys.see("封条完好");
+        keys.see("校验完好");
         // And the export, over one that is no longer there.
         std::fs::remove_dir_all(demo.join("exports")).unwrap();
         keys.press("7e");

@@ -89,7 +89,7 @@ fn every_test_of_a_plain_table_is_a_look_and_has_a_page() {
     assert_eq!((&looks(&test("1"))["trials"], &looks(&test("1"))["runs"]), (&1.into(), &2.into()), "a repetition");
     let other = test("3");
     assert_eq!(looks(&other)["trials"], 2);
-    assert_eq!(other["factors"][0]["lint"].as_array().unwrap().len(), 11);
+    assert_eq!(other["factors"][0]["lint"].as_array().unwrap().len(), 12);
     assert_says(&fs::read_to_string(folder.path().join("result/report.html")).unwrap(), &["RankIC", "<svg"]);
 
     let listed = run(folder.path(), &["ledger", "list", "--ledger", ".inkstone/ledger", "--headless"]).finished();

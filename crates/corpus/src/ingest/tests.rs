@@ -346,7 +346,7 @@ fn dates_that_pose_as_midnight_are_warned_of_and_can_be_read_as_dates() {
     desk.put("a.csv", "title,date\n甲公司公告,2024-03-01 00:00:00\n乙公司公告,2024-03-04 00:00:00\n");
     let mut dates = source("s", "a.csv");
     let report = desk.run(std::slice::from_ref(&dates));
-    assert!(report.facts["warning_midnight"].as_str().unwrap().contains("2 documents"));
+    assert!(report.facts["warning_midnight"]["en"].as_str().unwrap().contains("2 documents"));
     dates.time_format = Some("%Y-%m-%d 00:00:00".into());
     let report = desk.run(&[dates]);
     assert!(!report.facts.contains_key("warning_midnight"));
@@ -500,7 +500,7 @@ fn prices_are_typed_checked_and_sorted() {
     ];
     assert_eq!(reasons, expected);
     assert_eq!(report.facts["calendar"]["documents_outside_the_price_dates"], json!(0));
-    assert!(report.facts["warning_additive"].as_str().unwrap().starts_with("1 rows of prices lie below 0"));
+    assert!(report.facts["warning_additive"]["en"].as_str().unwrap().starts_with("1 rows of prices lie below 0"));
     // A change in one file of a table reads the whole table again; without sources the table goes.
     desk.put("prices.csv", "date,code,close\n2024-03-01,600000,7\n");
     desk.run(&[prices, source("news", "news.csv")]);

@@ -85,6 +85,8 @@ pub struct Plan {
 pub struct PlannedPart {
     /// Key of its batch of rows.
     pub key: Key,
+    /// Key of what a part is read from, as the finished set notes it.
+    pub(crate) source: Option<Key>,
     pub documents: u64,
     /// Characters that the model reads; of a fit the tokens.
     pub characters: u64,
@@ -168,7 +170,8 @@ impl Plan {
             if canary.is_none() {
                 canary = Canary::new(number, &documents, &mut model)?;
             }
-            parts.push(PlannedPart { key, documents: count, characters });
+            let source = model.reader.source_of(number)?;
+            parts.push(PlannedPart { key, source, documents: count, characters });
             if !there.contains(&key) && !writer.has(key)? {
                 missing.push(number);
                 report.rows_out += count;
@@ -218,7 +221,12 @@ impl Plan {
         })?;
         plan.spec = first.results.clone();
         let there = folder.batches(plan.set())?;
-        let part = |fit: &ListedFit| PlannedPart { key: fit.key, documents: fit.documents, characters: fit.tokens };
+        let part = |fit: &ListedFit| PlannedPart {
+            key: fit.key,
+            source: None,
+            documents: fit.documents,
+            characters: fit.tokens,
+        };
         plan.parts = listed.iter().map(part).collect();
         let missing = (0..plan.parts.len()).filter(|&number| !there.contains(&plan.parts[number].key));
         plan.tasks = packed(&plan.parts, missing.collect(), settings.tasks);

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::Plan;
-use crate::extract::set::finish;
+use crate::extract::set::{SetMeta, finish};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_store::{RowFolder, Store};
@@ -38,7 +38,9 @@ impl Plan {
         let documents = self.parts.iter().map(|part| part.documents).sum();
         ctx.advance(documents)?;
         (report.rows_in, report.rows_out) = (documents, documents);
-        let (set, report) = finish(writer, &order, &self.meta, report)?;
+        let sources = self.parts.iter().filter_map(|part| Some((part.source?, part.key))).collect();
+        let meta = SetMeta { sources, ..self.meta.clone() };
+        let (set, report) = finish(writer, &order, &meta, report)?;
         Ok((Some(set), report))
     }
 }

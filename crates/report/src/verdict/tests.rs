@@ -91,7 +91,7 @@ fn findings() -> Vec<Finding> {
             vec![json!({"breaks": [], "changes_of_the_grid": [], "falls": 0, "values_across": 0, "deepest": null})],
         ),
         ("crawled", vec![json!({"fields": []})]),
-        ("crawled", vec![json!({"fields": [{"field": "rating", "source": "flashes", "column": "阅读数"}]})]),
+        ("crawled", vec![json!({"fields": [{"field": "rating", "source": "flashes", "column": "read_count"}]})]),
         ("reads-no-documents", vec![json!({"context": {"factors": []}})]),
         ("reads-no-documents", vec![json!({"context": {"factors": ["tone", "heat"]}})]),
         ("no-model-reads-texts", vec![]),

@@ -91,12 +91,12 @@ fn settings_that_cannot_be_read_say_why_and_can_be_left() {
     fs::create_dir(&file).unwrap();
     let mut bench = open(&dir, &file);
     let picture = bench.screen(SMALL, ",");
-    assert!(picture.contains("cannot read the configuration"), "{picture}");
-    assert!(!bench.screen(SMALL, "<esc>").contains("cannot read"));
+    assert!(picture.contains("无法读取配置"), "{picture}");
+    assert!(!bench.screen(SMALL, "<esc>").contains("无法读取"));
     bench.press_at_once(",");
     // Read anew; on a busy machine the answer may come before the picture.
     let picture = bench.picture(SMALL);
-    assert!(picture.contains("读取中") || picture.contains("cannot read"), "{picture}");
+    assert!(picture.contains("读取中") || picture.contains("无法读取"), "{picture}");
 }
 
 #[test]
@@ -149,12 +149,12 @@ fn values_that_cannot_be_are_refused_with_their_reason() {
         bench.screen(SMALL, &format!("{}jjje<ctrl-u>thirty<enter>", at("clean")))
     );
     let picture = bench.screen(SMALL, "<ctrl-u>-1<enter>");
-    assert!(picture.contains("invalid value") || picture.contains("没有采用"), "{picture}");
+    assert!(picture.contains("没有采用"), "{picture}");
     bench.press("<esc>s");
     assert_eq!(fs::read_to_string(&file).unwrap(), TEXT);
     // An expression with a feature that does not exist.
     bench.press(&format!("<esc><esc>{}j<enter>je<ctrl-u>tfidf<enter>", on("factor")));
-    assert!(bench.screen(LARGE, "").contains("there is no feature \"tfidf\""));
+    assert!(bench.screen(LARGE, "").contains("没有特征"));
 }
 
 #[test]
@@ -167,8 +167,8 @@ fn a_faulty_file_shows_all_its_faults_beside_their_keys_and_is_not_saved() {
     let picture = bench.screen(LARGE, &at("clean"));
     assert!(picture.contains("✗ 3 个问题") && picture.contains("✗clean 清洗"), "{picture}");
     assert!(picture.contains("✗ markup") && picture.contains("✗ threshhold"), "{picture}");
-    assert!(picture.contains("invalid type: integer `3`, expected a boolean"), "{picture}");
-    assert!(bench.screen(LARGE, "<end>").contains("did you mean \"threshold\"?"));
+    assert!(picture.contains("类型不符：整数 `3`；应为 true 或 false"), "{picture}");
+    assert!(bench.screen(LARGE, "<end>").contains("是不是 \"threshold\"？"));
     assert!(bench.screen(LARGE, "s").contains("先改正标 ✗ 的键"));
     assert_eq!(fs::read_to_string(&file).unwrap(), text);
     let (dir, file) = project("[clean\nx");
@@ -184,7 +184,7 @@ fn a_file_that_changed_meanwhile_is_not_overwritten() {
     let theirs = TEXT.replace("window_days = 30", "window_days = 60");
     fs::write(&file, &theirs).unwrap();
     let picture = bench.screen(LARGE, "s");
-    assert!(picture.contains("changed by another program"), "{picture}");
+    assert!(picture.contains("在读取之后被另一程序改动"), "{picture}");
     assert_eq!(fs::read_to_string(&file).unwrap(), theirs);
     assert!(bench.screen(LARGE, "<esc><esc>").contains("再按一次 Esc 放弃"));
     bench.press("R<enter><home><enter>s");
@@ -243,8 +243,8 @@ fn a_configuration_changed_by_an_editor_is_taken_up_after_the_next_run() {
     bench.press("9r");
     bench.finish();
     let picture = bench.screen(LARGE, "");
-    assert!(picture.contains("2 problems in") && picture.contains("clean.markup: invalid type"), "{picture}");
-    assert!(picture.contains("clean.markdown: unknown key"), "{picture}");
+    assert!(picture.contains("有 2 个问题") && picture.contains("clean.markup：类型不符"), "{picture}");
+    assert!(picture.contains("clean.markdown：未知的键"), "{picture}");
     fs::write(&file, TEXT.replace("砚台样例", "改过的")).unwrap();
     bench.press("r");
     bench.finish();
@@ -316,7 +316,7 @@ fn files_that_say_little_are_told_as_they_are() {
     write("px.csv", "date,code,close\n2024-03-01,600517.SH,12.5\n");
     let mut bench = open(&dir, &file);
     let mut look = |name: &str| bench.screen(LARGE, &format!("{}a/{name}<enter>", on("source")));
-    assert!(look("empty").contains("the file is empty"));
+    assert!(look("empty").contains("文件为空"));
     let mut bench = open(&dir, &file);
     let mut look = |name: &str| bench.screen(LARGE, &format!("{}a/{name}<enter>", on("source")));
     assert!(look("head").contains("文件里没有数据行"));

@@ -69,7 +69,7 @@ fn an_id_of_another_text_and_time_is_kept_and_a_repeat_is_not() {
     // The same again, the same text at another time, and another text at the same time are repeats.
     assert_eq!(report.dropped["duplicate id"], 3);
     assert_eq!(report.facts["ids_reused"], json!({"news": 1}));
-    assert!(report.facts["warning_ids_reused"].as_str().unwrap().starts_with("1 documents"));
+    assert!(report.facts["warning_ids_reused"]["en"].as_str().unwrap().starts_with("1 documents"));
     // A file that grows, whose old texts are looked at then, ends the same.
     grown.put("news.csv", [head, old].concat());
     grown.run(&[source("news", "news.csv")]);
@@ -93,7 +93,7 @@ fn rows_appended_without_adjustment_are_told_with_their_date() {
     desk.put("prices.csv", &table);
     let report = desk.run(&[prices("prices", "prices.csv")]);
     assert_eq!(report.facts["adjustment"]["unadjusted_since"], json!("2023-02-11"));
-    let warning = report.facts["warning_adjustment"].as_str().unwrap();
+    let warning = report.facts["warning_adjustment"]["en"].as_str().unwrap();
     assert!(warning.contains("on 2023-02-11 30 of 30 names move beyond their daily limit at once"), "{warning}");
 }
 
