@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 
+use super::opened::language;
 use super::staged::counted;
-use super::workbench::language;
 use super::{batch, is_batch, or_explain};
 use crate::cli::{Audit as Args, Global};
 use crate::config::LanguageSetting;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use anyhow::Result;
 
 use super::demo;
-use super::opened::OpenProject;
-use super::workbench::{forms, language, workspace};
+use super::opened::{OpenProject, language};
+use super::workbench::{forms, workspace};
 use crate::cli::{DEMO_FOLDER, Demo, Global};
 use crate::config::LanguageSetting;
 use inkstone_tui as tui;

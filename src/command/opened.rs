@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 
-use super::workbench::language;
 use crate::cli::Global;
-use crate::config::Config;
+use crate::config::{Config, LanguageSetting};
 use crate::pipeline::{self, NOTIFY, Stage, StageId};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Language;
 use inkstone_base::lock::Lock;
 use inkstone_base::message;
 use inkstone_base::shell::quoted;
@@ -167,4 +167,14 @@ fn ensure_writable(folder: &Path) -> Result<()> {
     tempfile::tempfile_in(nearest).map(drop).with_context(|| {
         message!("无法写入 {}：什么也没有运行", "cannot write in {}: nothing was run", folder.display())
     })
+}
+
+/// The language that the flag, else the configuration, else the environment asks for.
+pub(super) fn language(configured: LanguageSetting, flag: Option<&str>) -> Result<Language> {
+    match (flag, configured) {
+        (Some("zh"), _) | (None, LanguageSetting::Zh) => Ok(Language::Zh),
+        (Some("en"), _) | (None, LanguageSetting::En) => Ok(Language::En),
+        (Some(other), _) => Err(anyhow!("{other:?}")).context(message!("--lang 为 zh 或 en", "--lang is zh or en")),
+        (None, LanguageSetting::Auto) => Ok(Language::of_environment()),
+    }
 }

@@ -10,8 +10,8 @@ use indicatif::{HumanCount, HumanDuration};
 use serde_json::json;
 
 use super::is_batch;
-use super::opened::{OpenProject, RunFlags};
-use super::workbench::{language, open_ui};
+use super::opened::{OpenProject, RunFlags, language};
+use super::workbench::open_ui;
 use crate::cli::{Backtest, Drift, Global, Run};
 use crate::headless::{self, Summary};
 use crate::pipeline::{self, Basis, DueReason, FactorResult, Forecast, NOTIFY, Stage, StageId};

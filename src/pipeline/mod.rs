@@ -11,6 +11,7 @@ mod demo_structure;
 mod document_table;
 mod drift;
 mod experiment;
+mod experiment_findings;
 mod factor_builder;
 mod factors;
 mod feature_status;
@@ -46,9 +47,9 @@ pub use course::expected_of_rows;
 pub use document_table::write_document_table;
 pub use drift::{Drifted, drift};
 pub use experiment::{
-    ExperimentDocument, expected_experiments, experiment_document, experiments, findings, grids, planned_cells,
-    score_of,
+    ExperimentDocument, expected_experiments, experiment_document, experiments, grids, planned_cells, score_of,
 };
+pub use experiment_findings::findings;
 pub use factors::history_files;
 pub use feature_status::{FeatureStatus, feature_statuses};
 pub use forecast::{Basis, DueReason, Forecast, forecast};

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::ValueEnum;
 
 use self::dictionary::{Dictionary, tokeniser};
@@ -25,14 +25,14 @@ pub(super) use self::laboratory::experiments;
 use self::laboratory::laboratory;
 pub(super) use self::models::train;
 use self::reader::marker;
-use super::opened::{OpenProject, RunFlags};
+use super::opened::{OpenProject, RunFlags, language};
 use crate::cli::{Global, Picture};
 use crate::config::{Ambiguous, LanguageSetting};
 use crate::headless::{self, Summary};
 use crate::pipeline::{self, Stage};
+use inkstone_base::bail;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
-use inkstone_base::{bail, message};
 use inkstone_report::png;
 use inkstone_tui as tui;
 use inkstone_tui::{Start, Workspace};
@@ -137,15 +137,4 @@ pub(in crate::command) fn workspace(
         reopen: Some(Arc::new(move || workspace(&before.again()?, Start::Browse, &flags, then.clone()))),
         keys: config.ui.keys.clone(),
     })
-}
-
-pub(in crate::command) fn language(configured: LanguageSetting, flag: Option<&str>) -> Result<tui::Language> {
-    match (flag, configured) {
-        (Some("zh"), _) | (None, LanguageSetting::Zh) => Ok(tui::Language::Zh),
-        (Some("en"), _) | (None, LanguageSetting::En) => Ok(tui::Language::En),
-        (Some(other), _) => {
-            Err(anyhow::anyhow!("{other:?}")).context(message!("--lang 为 zh 或 en", "--lang is zh or en"))
-        }
-        (None, LanguageSetting::Auto) => Ok(tui::Language::of_environment()),
-    }
 }

@@ -113,13 +113,6 @@ pub fn expected_experiments(config: &Config, documents: u64) -> Vec<ExpectedStag
     stages.flatten().collect()
 }
 
-/// The findings that a project has, in the order of the configuration. Damaged ones are left out: the experiment makes them again.
-pub fn findings(config: &Config, project: &inkstone_tables::project::Project) -> Result<Vec<Findings>> {
-    let read =
-        |params: &Params| disk::read_json_if_whole(&project.experiment(&params.name).join("findings.json")).transpose();
-    config.experiment.iter().filter_map(read).collect()
-}
-
 /// Progress of the experiments of a configuration. An experiment that never ran, or whose file cannot be read, is left out.
 pub fn grids(config: &Config, project: &inkstone_tables::project::Project) -> Vec<Grid> {
     let read = |params: &Params| Grid::read(&project.experiment(&params.name)).ok().flatten();

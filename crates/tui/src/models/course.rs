@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::Runner;
 use inkstone_base::job::{Cancelled, Progress, StageProgress, StageState};
+use inkstone_base::language::Message;
 
 /// Points of the curve at the most; when there are more, every second one goes.
 const POINTS: usize = 1024;
@@ -14,8 +15,7 @@ const POINTS: usize = 1024;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum End {
     Done,
-    /// With this chain of errors.
-    Failed(String),
+    Failed(Message),
     /// The thread never started, or ended without a report.
     Lost,
     Cancelled,
@@ -55,7 +55,7 @@ impl Course {
             lock(&job_side).end = Some(match &result {
                 Ok(_) => End::Done,
                 Err(error) if error.is::<Cancelled>() => End::Cancelled,
-                Err(error) => End::Failed(format!("{error:#}")),
+                Err(error) => End::Failed(Message::of_error(error)),
             });
             result
         });

@@ -110,7 +110,7 @@ pub(super) fn draw_course(context: &PageContext<'_>, course: &Course, frame: &mu
     }
     let inner = look::framed(block, frame, area);
     let why = match &course.end {
-        Some(End::Failed(why)) => Some(why.as_str()),
+        Some(End::Failed(why)) => Some(why.to(context.language)),
         Some(End::Lost) => Some(context.say(words::LOST)),
         _ => None,
     };
