@@ -305,11 +305,12 @@ macro_rules! bail {
 /// Returns early, unless the condition holds, with an error of two formats, Chinese and English, or with one that is there already.
 #[macro_export]
 macro_rules! ensure {
-    ($condition:expr, $zh:literal, $en:literal $($arguments:tt)*) => {
-        if !$condition {
+    ($condition:expr, $zh:literal, $en:literal $($arguments:tt)*) => {{
+        let holds: bool = $condition;
+        if !holds {
             $crate::bail!($zh, $en $($arguments)*);
         }
-    };
+    }};
     ($condition:expr, $format:literal $($arguments:tt)*) => {
         ::std::compile_error!("an error is told in Chinese and in English")
     };

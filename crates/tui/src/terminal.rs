@@ -34,10 +34,10 @@ use super::scene::Scene;
 use super::suspend::{self, StopRequests};
 use super::welcome::Welcome;
 use super::{Language, WelcomeBench, Workspace, view};
+#[cfg(unix)]
 use inkstone_base::memory;
 use inkstone_base::signals::{self, Hearing};
 use inkstone_base::{bail, message};
-#[cfg(unix)]
 
 /// Time between two looks at the run.
 const TICK: Duration = Duration::from_millis(80);

@@ -126,7 +126,7 @@ impl ExperimentRun<'_> {
         let work = || extract::run(feature, inputs, self.store, run.ctx);
         let made = run.ctx.stage(&feature.name, "docs", run.documents, work).inspect_err(|error| {
             if error.is::<TooLittle>() {
-                self.sets.borrow_mut().lacking.insert(key, (feature.name.clone(), Message::of_error(&error)));
+                self.sets.borrow_mut().lacking.insert(key, (feature.name.clone(), Message::of_error(error)));
             }
         });
         let (set, report) = made?;

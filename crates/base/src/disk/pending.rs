@@ -27,10 +27,10 @@ use memmap2::Mmap;
 use tempfile::TempPath;
 
 use super::{folder_of, make_dir, map_file};
+#[cfg(unix)]
 use crate::data::Key;
 use crate::language::Word;
 use crate::message;
-#[cfg(unix)]
 
 /// Bytes gathered before they are written.
 const BUFFER: usize = 1 << 18;
