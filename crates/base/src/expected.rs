@@ -29,7 +29,7 @@ pub struct ExpectedStage {
 /// The progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunShare {
-    /// From 0 to [`MOST`]; it never falls.
+    /// From 0 to 0.99 until the run has ended; it never falls.
     pub done: f64,
     /// Number of the stage under way, from 1.
     pub stage: usize,
