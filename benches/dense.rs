@@ -126,8 +126,8 @@ fn made() -> (Vec<f32>, Vec<f64>) {
         for (factor, mixing) in factors.iter().zip(mixing.chunks(COLUMNS)) {
             row.iter_mut().zip(mixing).for_each(|(x, by)| *x += factor * by);
         }
-        let told: f32 = row.iter().zip(&weights).map(|(x, w)| x * w).sum();
-        value.push(f64::from(told + 20.0 * uniform(1)[0]));
+        let dot: f32 = row.iter().zip(&weights).map(|(x, w)| x * w).sum();
+        value.push(f64::from(dot + 20.0 * uniform(1)[0]));
         row.iter_mut().zip(&scales).zip(&shifts).for_each(|((x, scale), shift)| *x = *x * (0.1 + scale.abs()) + shift);
         data.extend(row);
     }

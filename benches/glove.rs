@@ -54,10 +54,10 @@ fn main() -> Result<()> {
         let began = Instant::now();
         let mut lines = Lines::open(&path, LineFormat::Tokens)?;
         let (_, report) = glove::train(&mut lines, &cutter, &counting, &params, &dir.path().join("model"), &ctx)?;
-        let whole = began.elapsed().as_secs_f64();
+        let seconds = began.elapsed().as_secs_f64();
         let fact = |name: &str| report.facts[name].as_f64().with_context(|| format!("no fact {name}"));
         let (tokens, pairs, rate) = (fact("tokens")?, fact("pairs")?, fact("pairs_per_second")?);
-        let counting = whole - pairs * epochs as f64 / rate;
+        let counting = seconds - pairs * epochs as f64 / rate;
         let loss = report.facts["losses"].as_array().and_then(|losses| losses.last()?.as_f64()).unwrap_or(f64::NAN);
         if round == 0 {
             println!("{:.2} M words, {:.2} M pairs, {epochs} epochs, last loss {loss:.4}", tokens / 1e6, pairs / 1e6);

@@ -122,10 +122,10 @@ mod linux {
 
     /// The stages in their order, each with its configuration: a feature is extracted alone, so that its cost is seen.
     fn stages() -> Vec<(String, String)> {
-        let whole = |stage: &str| (stage.to_owned(), "workbench.toml".to_owned());
-        let mut stages: Vec<_> = ["ingest", "clean", "link"].map(whole).into();
+        let configured = |stage: &str| (stage.to_owned(), "workbench.toml".to_owned());
+        let mut stages: Vec<_> = ["ingest", "clean", "link"].map(configured).into();
         stages.extend(FEATURES.map(|feature| (feature.to_owned(), format!("{feature}.toml"))));
-        stages.extend(["factor", "backtest", "lint", "export", "report"].map(whole));
+        stages.extend(["factor", "backtest", "lint", "export", "report"].map(configured));
         stages
     }
 
@@ -206,8 +206,8 @@ mod linux {
             command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
             let began = Instant::now();
             let mut child = Killed(command.spawn()?);
-            let mut said = child.0.stderr.take().context("stderr was asked for")?;
-            let reader = std::thread::spawn(move || std::io::read_to_string(&mut said));
+            let mut error_text = child.0.stderr.take().context("stderr was asked for")?;
+            let reader = std::thread::spawn(move || std::io::read_to_string(&mut error_text));
             let process = PathBuf::from(format!("/proc/{}", child.0.id()));
             let mut usage = Usage::default();
             loop {
@@ -234,8 +234,8 @@ mod linux {
             let ended = child.0.wait()?;
             // 1: some rows were set aside, as the demo's bad ones are.
             if !matches!(ended.code(), Some(0 | 1)) {
-                let said = reader.join().unwrap_or_else(|_| Ok(String::new()))?;
-                bail!("it ended with {ended}: {}", said.lines().last().unwrap_or_default());
+                let error_text = reader.join().unwrap_or_else(|_| Ok(String::new()))?;
+                bail!("it ended with {ended}: {}", error_text.lines().last().unwrap_or_default());
             }
             Ok(usage)
         }

@@ -45,7 +45,7 @@ fn main() -> Result<()> {
     };
     let bytes: usize = lines.iter().map(String::len).sum();
     ensure!(bytes > 0, "there is no text");
-    let whole = lines.join("\n");
+    let joined = lines.join("\n");
 
     let ctx = Ctx::new(0, 1)?;
     let params = TokenizerParams { finance_dictionary: false, ..TokenizerParams::default() };
@@ -72,7 +72,7 @@ fn main() -> Result<()> {
             Box::new(|| {
                 let mut out = Vec::with_capacity(2 * bytes);
                 let report = tokenize_stream(
-                    whole.as_bytes(),
+                    joined.as_bytes(),
                     &mut out,
                     Cutting::Words(&words),
                     &TokenizeParams::default(),
@@ -117,7 +117,7 @@ fn main() -> Result<()> {
             tokens[i]
         );
     }
-    whole_processes(&whole, ctx.threads())
+    whole_processes(&joined, ctx.threads())
 }
 
 /// Cuts the lines of a file and writes the tokens of each with spaces between them.

@@ -78,8 +78,8 @@ mod terminal {
         screen.until(|seen| seen.contains(".SH"))?;
         told("first rows", began.elapsed());
         // While it is read the title says how far it is; then it does not.
-        let whole = format!("1 / {} · cleaned ─", grouped(count));
-        screen.until(|seen| seen.contains(&whole))?;
+        let first_row = format!("1 / {} · cleaned ─", grouped(count));
+        screen.until(|seen| seen.contains(&first_row))?;
         told("complete catalogue", began.elapsed());
         screen.press("", STILL)?;
 
@@ -315,11 +315,11 @@ mod terminal {
                 Err(RecvTimeoutError::Timeout) => return Ok(false),
                 Err(RecvTimeoutError::Disconnected) => bail!("the program has ended"),
             }
-            let whole = match std::str::from_utf8(&self.rest) {
+            let valid = match std::str::from_utf8(&self.rest) {
                 Ok(text) => text.len(),
                 Err(error) => error.valid_up_to(),
             };
-            let text = String::from_utf8_lossy(&self.rest[..whole]).into_owned();
+            let text = String::from_utf8_lossy(&self.rest[..valid]).into_owned();
             let mut left = text.as_str();
             while let Some(found) = self.sequence.captures(left) {
                 left = &left[found[0].len()..];
@@ -334,7 +334,7 @@ mod terminal {
                     _ => {}
                 }
             }
-            self.rest.drain(..whole - left.len());
+            self.rest.drain(..valid - left.len());
             Ok(true)
         }
 
@@ -394,8 +394,8 @@ mod terminal {
             let numbers = start..(start + PART_ROWS).min(count);
             let mut document = |i: usize| {
                 let company = random.random_range(0..names.len());
-                let said = SAID.choose(&mut random).copied().unwrap_or_default();
-                let title = format!("{}：{said}（{}）", names[company], random.random_range(1..1000));
+                let phrase = SAID.choose(&mut random).copied().unwrap_or_default();
+                let title = format!("{}：{phrase}（{}）", names[company], random.random_range(1..1000));
                 let mut body = format!("{title}。公告称，本期收入 {}.{} 亿元。", i % 97, i % 10);
                 for _ in 0..random.random_range(2..8) {
                     body += SAID.choose(&mut random).copied().unwrap_or_default();

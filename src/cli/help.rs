@@ -105,13 +105,13 @@ fn optional(text: Option<String>) -> Resettable<clap::builder::StyledStr> {
 /// The first paragraph of one language, and all its paragraphs where there are several.
 fn texts(help: &str, long: Option<String>, language: Language) -> (String, Option<String>) {
     let all = long.unwrap_or_else(|| help.to_owned());
-    let of = |language: Language| {
+    let part = |language: Language| {
         let is_chinese = |paragraph: &&str| paragraph.trim_end().ends_with('。');
         let paragraphs: Vec<&str> =
             all.split("\n\n").filter(|text| is_chinese(text) == (language == Language::Zh)).collect();
         paragraphs
     };
-    let paragraphs = Some(of(language)).filter(|found| !found.is_empty()).unwrap_or_else(|| of(Language::En));
+    let paragraphs = Some(part(language)).filter(|found| !found.is_empty()).unwrap_or_else(|| part(Language::En));
     let first = match paragraphs.first() {
         // clap leaves out the full stop of a first paragraph.
         Some(first) => first.trim_end().trim_end_matches(['.', '。']).to_owned(),
@@ -128,7 +128,7 @@ pub fn explained(error: &clap::Error, language: Language) -> Option<String> {
     if language == Language::En || kinds.contains(&error.kind()) {
         return None;
     }
-    let of = |kind: ContextKind| match error.get(kind) {
+    let part = |kind: ContextKind| match error.get(kind) {
         Some(ContextValue::String(text)) => text.clone(),
         Some(ContextValue::Strings(texts)) => texts.join("、"),
         Some(ContextValue::StyledStr(text)) => text.to_string(),
@@ -136,7 +136,7 @@ pub fn explained(error: &clap::Error, language: Language) -> Option<String> {
         Some(ContextValue::Number(number)) => number.to_string(),
         _ => String::new(),
     };
-    let (arg, value) = (of(ContextKind::InvalidArg), of(ContextKind::InvalidValue));
+    let (arg, value) = (part(ContextKind::InvalidArg), part(ContextKind::InvalidValue));
     let mut text = match error.kind() {
         ErrorKind::InvalidValue if value.is_empty() => format!("{arg} 需要一个值"),
         ErrorKind::InvalidValue => format!("{arg} 的值“{value}”无效"),
@@ -145,20 +145,24 @@ pub fn explained(error: &clap::Error, language: Language) -> Option<String> {
             format!("{arg} 的值“{value}”无效{why}")
         }
         ErrorKind::UnknownArgument => format!("没有选项“{arg}”"),
-        ErrorKind::InvalidSubcommand => format!("没有命令“{}”", of(ContextKind::InvalidSubcommand)),
+        ErrorKind::InvalidSubcommand => format!("没有命令“{}”", part(ContextKind::InvalidSubcommand)),
         ErrorKind::MissingRequiredArgument => format!("缺少 {arg}"),
         ErrorKind::MissingSubcommand => "缺少命令".to_owned(),
-        ErrorKind::ArgumentConflict => format!("{arg} 与 {} 不能同时写", of(ContextKind::PriorArg)),
+        ErrorKind::ArgumentConflict => format!("{arg} 与 {} 不能同时写", part(ContextKind::PriorArg)),
         ErrorKind::NoEquals => format!("{arg} 的值须用等号给出"),
         ErrorKind::TooManyValues => format!("{arg} 的值过多：“{value}”"),
         ErrorKind::TooFewValues => {
-            format!("{arg} 需要 {} 个值，只给了 {} 个", of(ContextKind::MinValues), of(ContextKind::ActualNumValues))
+            format!(
+                "{arg} 需要 {} 个值，只给了 {} 个",
+                part(ContextKind::MinValues),
+                part(ContextKind::ActualNumValues)
+            )
         }
         ErrorKind::WrongNumberOfValues => {
             format!(
                 "{arg} 需要 {} 个值，给了 {} 个",
-                of(ContextKind::ExpectedNumValues),
-                of(ContextKind::ActualNumValues)
+                part(ContextKind::ExpectedNumValues),
+                part(ContextKind::ActualNumValues)
             )
         }
         ErrorKind::InvalidUtf8 => "有选项不是 UTF-8".to_owned(),
@@ -170,12 +174,12 @@ pub fn explained(error: &clap::Error, language: Language) -> Option<String> {
         (ContextKind::SuggestedValue, "是不是"),
         (ContextKind::ValidValue, "可用"),
     ] {
-        let found = of(kind);
+        let found = part(kind);
         if !found.is_empty() {
             text += &format!("\n  {words}：{found}");
         }
     }
-    let usage = of(ContextKind::Usage);
+    let usage = part(ContextKind::Usage);
     if !usage.is_empty() {
         text += &format!("\n\n{}", usage.replace("Usage: ", "用法："));
     }
@@ -230,14 +234,14 @@ mod tests {
 
     #[test]
     fn errors_in_flags_are_told_in_chinese() {
-        let told = |line: &str| {
+        let error_of = |line: &str| {
             let error = command(Language::Zh).try_get_matches_from(line.split(' ')).unwrap_err();
             explained(&error, Language::Zh).unwrap()
         };
-        let unknown = told("inkstone run --sede 3");
+        let unknown = error_of("inkstone run --sede 3");
         assert!(unknown.contains("没有选项“--sede”") && unknown.contains("是不是：--seed"), "{unknown}");
-        assert!(told("inkstone store rnu").contains("没有命令“rnu”"));
-        assert!(told("inkstone run --threads x").contains("--threads <N> 的值“x”无效"));
-        assert!(told("inkstone backtest --factor f.csv").contains("缺少 --prices <FILE>"));
+        assert!(error_of("inkstone store rnu").contains("没有命令“rnu”"));
+        assert!(error_of("inkstone run --threads x").contains("--threads <N> 的值“x”无效"));
+        assert!(error_of("inkstone backtest --factor f.csv").contains("缺少 --prices <FILE>"));
     }
 }

@@ -68,8 +68,8 @@ impl<'t> Checker<'t> {
     pub(crate) fn new(file: &str, text: &'t str) -> Result<Checker<'t>> {
         let faults = syntax_faults(text);
         if !faults.is_empty() {
-            let told = |f: &Fault| message!("  第 {} 行：{}", "  line {}: {}", f.line, f.message);
-            let list = Message::joined(faults.iter().map(told), LINES);
+            let line_of_fault = |f: &Fault| message!("  第 {} 行：{}", "  line {}: {}", f.line, f.message);
+            let list = Message::joined(faults.iter().map(line_of_fault), LINES);
             bail!("{file} 不是有效的 TOML：\n{list}", "{file} is not valid TOML:\n{list}");
         }
         let (spans, _) = DeTable::parse_recoverable(text);

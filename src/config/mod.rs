@@ -235,8 +235,8 @@ impl Config {
             }
         };
         problems.extend(validate::problems(self));
-        let told = |p: &check::Problem| message!("{}：{}", "{}: {}", p.path, p.message);
-        let messages: Vec<Message> = problems.iter().map(told).collect();
+        let line_of = |p: &check::Problem| message!("{}：{}", "{}: {}", p.path, p.message);
+        let messages: Vec<Message> = problems.iter().map(line_of).collect();
         ensure!(messages.is_empty(), Message::joined(messages, LINES));
         Ok(())
     }

@@ -216,11 +216,11 @@ mod tests {
             project.state(),
             project.structure().path(0),
         ];
-        let whole: Vec<Vec<u8>> = files.iter().map(|path| fs::read(path).unwrap()).collect();
-        for (path, whole) in files.iter().zip(&whole) {
-            fs::write(path, [whole.as_slice(), b"more"].concat()).unwrap();
+        let intact: Vec<Vec<u8>> = files.iter().map(|path| fs::read(path).unwrap()).collect();
+        for (path, intact) in files.iter().zip(&intact) {
+            fs::write(path, [intact.as_slice(), b"more"].concat()).unwrap();
             assert_eq!(found().iter().map(|damage| &damage.path).collect::<Vec<_>>(), [path]);
-            fs::write(path, whole).unwrap();
+            fs::write(path, intact).unwrap();
         }
         for path in &files[1..4] {
             fs::write(path, "").unwrap();
@@ -233,8 +233,8 @@ mod tests {
         assert!(files[1..4].iter().all(|path| !path.exists()));
         pipeline::run(&config, dir.path(), Stage::Structure, &ctx).unwrap();
         assert_eq!(found(), []);
-        for (path, whole) in files.iter().zip(&whole).filter(|(path, _)| **path != project.state()) {
-            assert!(fs::read(path).unwrap() == *whole, "{}", path.display());
+        for (path, intact) in files.iter().zip(&intact).filter(|(path, _)| **path != project.state()) {
+            assert!(fs::read(path).unwrap() == *intact, "{}", path.display());
         }
     }
 

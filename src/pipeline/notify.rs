@@ -43,8 +43,8 @@ struct LastDays {
 /// Runs the programs whose events happened. `left_out` are factors that have no table of this run.
 pub fn notify(config: &Config, base: &Path, left_out: &[String], ctx: &Ctx) -> Result<Report> {
     let project = project(config, base);
-    let path = project.told();
-    let mut told: BTreeMap<String, String> = disk::read_json_if_whole(&path)?.unwrap_or_default();
+    let path = project.notified();
+    let mut notified: BTreeMap<String, String> = disk::read_json_if_whole(&path)?.unwrap_or_default();
     let mut report = Report::new(NOTIFY);
     let (mut ran, mut failed) = (Vec::new(), Vec::new());
     let factors = config.factor.iter().filter(|factor| !left_out.contains(&factor.name));
@@ -63,7 +63,7 @@ pub fn notify(config: &Config, base: &Path, left_out: &[String], ctx: &Ctx) -> R
         };
         for (name, day, mut event) in events {
             let key = Key::of_json(&(hook.event, &hook.run, &name)).hex();
-            if told.get(&key) == Some(&day) {
+            if notified.get(&key) == Some(&day) {
                 continue;
             }
             event["event"] = json!(hook.event);
@@ -77,8 +77,8 @@ pub fn notify(config: &Config, base: &Path, left_out: &[String], ctx: &Ctx) -> R
                 None => {
                     ran.push(json!({"event": hook.event, "of": name, "day": day}));
                     report.rows_out += 1;
-                    told.insert(key, day);
-                    disk::write_json(&path, &told)?;
+                    notified.insert(key, day);
+                    disk::write_json(&path, &notified)?;
                 }
                 Some(failure) => {
                     report.drop_rows("program failed", 1);

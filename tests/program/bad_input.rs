@@ -52,8 +52,8 @@ fn an_encoding_that_is_not_the_files() {
 fn half_a_parquet_file() {
     let desk = Desk::new();
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("datasets/samples/news.parquet");
-    let whole = fs::read(sample).unwrap();
-    desk.write("news.parquet", &whole[..whole.len() / 2]);
+    let intact = fs::read(sample).unwrap();
+    desk.write("news.parquet", &intact[..intact.len() / 2]);
     edit(&desk.folder().join("workbench.toml"), "news.csv", "news.parquet");
     assert_says(&desk.run().refusal(), &["news.parquet", "not a whole Parquet file", "cut short"]);
 }
@@ -172,10 +172,10 @@ fn configurations_with_problems() {
         let desk = Desk::new();
         desk.write("workbench.toml", &text);
         let error = desk.run().refusal();
-        let said: Vec<&str> = error.lines().collect();
-        assert_eq!(said.len(), expected.len(), "{}: all that is wrong, and no more:\n{error}", file.display());
-        for (said, expected) in said.iter().zip(expected) {
-            assert!(matches(said, expected), "{}:\n{error}\nwhere expected was\n{expected}", file.display());
+        let lines: Vec<&str> = error.lines().collect();
+        assert_eq!(lines.len(), expected.len(), "{}: all that is wrong, and no more:\n{error}", file.display());
+        for (line, expected) in lines.iter().zip(expected) {
+            assert!(matches(line, expected), "{}:\n{error}\nwhere expected was\n{expected}", file.display());
         }
         assert!(!desk.folder().join(".inkstone").exists(), "nothing is begun with a configuration that is wrong");
     }
@@ -244,9 +244,9 @@ fn folders_and_files_without_permission() {
 fn a_full_disk() {
     let folder = tempfile::tempdir().unwrap();
     let disk = |script: &str| {
-        let whole = format!("mount -t tmpfs -o size=22m none . && cd \"$PWD\" && {script}");
+        let script_on_disk = format!("mount -t tmpfs -o size=22m none . && cd \"$PWD\" && {script}");
         let mut command = Command::new("unshare");
-        command.args(["-rm", "sh", "-c", &whole, env!("CARGO_BIN_EXE_inkstone")]).current_dir(folder.path());
+        command.args(["-rm", "sh", "-c", &script_on_disk, env!("CARGO_BIN_EXE_inkstone")]).current_dir(folder.path());
         command.env("ORT_DYLIB_PATH", crate::library());
         command.output()
     };

@@ -59,11 +59,11 @@ impl Undisturbed {
         let start = Instant::now();
         run(folder.path(), &RUN).finished();
         let start = start.elapsed().as_secs_f64();
-        let whole: f64 = stages.iter().map(|stage| stage.1).sum();
+        let total_seconds: f64 = stages.iter().map(|stage| stage.1).sum();
         let mut rooms: BTreeMap<&str, usize> = BTreeMap::new();
         stages.iter().for_each(|stage| *rooms.entry(room(&stage.0)).or_default() += 1);
         let alike = |stage: &str| 0.5 / (rooms.len() * rooms[room(stage)]) as f64;
-        let weights = stages.iter().map(|(stage, seconds)| 0.5 * seconds / whole + alike(stage)).collect();
+        let weights = stages.iter().map(|(stage, seconds)| 0.5 * seconds / total_seconds + alike(stage)).collect();
         Undisturbed { contents: Contents::of(folder.path()), weights, stages, start, folder }
     }
 
@@ -283,10 +283,10 @@ fn disturbed(prepared: &Path, args: &[&str], kills: u32, draw: &mut ChaCha8Rng) 
     });
     let begun = Instant::now();
     run(calm.path(), args).finished();
-    let whole = begun.elapsed().as_secs_f64();
+    let total_seconds = begun.elapsed().as_secs_f64();
     for kill in 0..kills {
         let mut child = inkstone(killed.path(), args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let moment = whole * (f64::from(kill) + draw.random::<f64>()) / f64::from(kills);
+        let moment = total_seconds * (f64::from(kill) + draw.random::<f64>()) / f64::from(kills);
         if ends_within(&mut child, Duration::from_secs_f64(moment)) {
             break;
         }

@@ -83,7 +83,7 @@ fn made_again(ran: &Ran, path: &str) -> bool {
 #[test]
 fn whatever_is_damaged_is_named_and_made_again_with_the_same_bytes() {
     let desk = project();
-    let whole = results(desk.folder());
+    let intact = results(desk.folder());
     let at = |path: &str| desk.folder().join(".inkstone").join(path);
     // Each artefact suffers each harm.
     for round in 0..HARMS.len() {
@@ -96,7 +96,7 @@ fn whatever_is_damaged_is_named_and_made_again_with_the_same_bytes() {
         for path in ARTEFACTS.into_iter().filter(|path| *path != VERDICTS) {
             assert!(made_again(&ran, path), "round {round}: nothing is said of {path}:\n{}", ran.stderr);
         }
-        assert_same_files(&whole, &results(desk.folder()));
+        assert_same_files(&intact, &results(desk.folder()));
         assert_eq!(computed(&desk.run().finished()), Vec::<&str>::new());
     }
     for harm in HARMS {
@@ -104,7 +104,7 @@ fn whatever_is_damaged_is_named_and_made_again_with_the_same_bytes() {
         let ran = desk.run();
         ran.finished();
         assert!(made_again(&ran, VERDICTS), "{harm:?}:\n{}", ran.stderr);
-        assert_same_files(&whole, &results(desk.folder()));
+        assert_same_files(&intact, &results(desk.folder()));
     }
     // What the project knows of itself.
     for path in ["state.json", "ingest.json"] {
@@ -113,9 +113,9 @@ fn whatever_is_damaged_is_named_and_made_again_with_the_same_bytes() {
             let ran = desk.run();
             ran.finished();
             // A state that is gone is that of a project whose stages have not run.
-            let told = made_again(&ran, path) || matches!((path, harm), ("state.json", Harm::Gone));
-            assert!(told, "{harm:?} of {path}:\n{}", ran.stderr);
-            assert_same_files(&whole, &results(desk.folder()));
+            let is_reported = made_again(&ran, path) || matches!((path, harm), ("state.json", Harm::Gone));
+            assert!(is_reported, "{harm:?} of {path}:\n{}", ran.stderr);
+            assert_same_files(&intact, &results(desk.folder()));
         }
     }
     // What lies elsewhere.
@@ -143,11 +143,11 @@ fn nothing_is_served_of_a_damaged_file() {
     ] {
         let named = format!(".inkstone/{path}");
         let path = desk.folder().join(&named);
-        let whole = fs::read(&path).unwrap();
+        let intact = fs::read(&path).unwrap();
         for harm in [Harm::CutShort, Harm::LostPage] {
             harm.to(&path);
             assert_says(&trace().refusal(), &[&named, "inkstone run makes it again"]);
-            fs::write(&path, &whole).unwrap();
+            fs::write(&path, &intact).unwrap();
         }
     }
     trace().finished();
@@ -164,9 +164,9 @@ fn only_what_is_damaged_is_made_again() {
     let ran = run(copy.path(), &["run", "--headless"]);
     let json = ran.finished();
     let computed = computed(&json);
-    let (made, told) = computed.split_at(4);
+    let (made, pages) = computed.split_at(4);
     assert_eq!(made, ["ingest", "clean", "backtest tone", "lint tone"]);
-    assert!(told.iter().all(|stage| stage.starts_with("report ")), "the ledger counts one run more: {told:?}");
+    assert!(pages.iter().all(|stage| stage.starts_with("report ")), "the ledger counts one run more: {pages:?}");
     let (documents, clean) = (format!("documents/part-{:05}", parts / 2), format!("clean/part-{:05}", parts - 1));
     for path in [documents.as_str(), &clean, "backtests/tone.json"] {
         assert!(made_again(&ran, path), "nothing is said of {path}:\n{}", ran.stderr);
@@ -178,7 +178,7 @@ fn only_what_is_damaged_is_made_again() {
 fn damaged_documents_whose_file_is_gone_are_not_dropped_in_silence() {
     let desk = project();
     let part = desk.folder().join(".inkstone/documents/part-00001.parquet");
-    let (whole, file) = (results(desk.folder()), desk.folder().join("news/2.csv"));
+    let (intact, file) = (results(desk.folder()), desk.folder().join("news/2.csv"));
     Harm::CutShort.to(&part);
     let aside = desk.folder().join("2.csv");
     fs::rename(&file, &aside).unwrap();
@@ -191,13 +191,13 @@ fn damaged_documents_whose_file_is_gone_are_not_dropped_in_silence() {
     assert_same_files(&before, &files_below(&desk.folder().join(".inkstone/documents")));
     fs::rename(&aside, &file).unwrap();
     desk.run().finished();
-    assert_same_files(&whole, &results(desk.folder()));
+    assert_same_files(&intact, &results(desk.folder()));
 }
 
 #[test]
 fn a_project_of_an_older_format_or_without_seals_is_made_anew_but_for_its_ledger() {
     let desk = project();
-    let whole = results(desk.folder());
+    let intact = results(desk.folder());
     let runs = || {
         let ledger = run(desk.folder(), &["ledger", "list"]).finished();
         let trials = ledger["trials"].as_array().unwrap();
@@ -220,7 +220,7 @@ fn a_project_of_an_older_format_or_without_seals_is_made_anew_but_for_its_ledger
         assert_says(&trace.refusal(), &[flaw, "inkstone run makes it again"]);
         let json = desk.run().finished();
         assert_eq!(computed(&json).len(), json["stages"].as_array().unwrap().len(), "everything is made again");
-        assert_same_files(&whole, &results(desk.folder()));
+        assert_same_files(&intact, &results(desk.folder()));
         assert_eq!(runs(), [1], "the ledger stays, and the same test made again is no second look");
     }
 }
@@ -231,7 +231,7 @@ fn a_project_of_a_newer_format_is_refused_and_left_alone() {
     let newer = format!("inkstone {}", FORMAT + 1);
     for path in ["state.json", "ingest.json"] {
         let path = desk.folder().join(".inkstone").join(path);
-        let whole = fs::read(&path).unwrap();
+        let intact = fs::read(&path).unwrap();
         let text = fs::read_to_string(&path).unwrap();
         fs::write(&path, of_format(&text, FORMAT + 1)).unwrap();
         assert!(fs::read_to_string(&path).unwrap().contains(&newer));
@@ -243,7 +243,7 @@ fn a_project_of_a_newer_format_is_refused_and_left_alone() {
         // Who tried is noted.
         after.insert("lock".to_owned(), before["lock"].clone());
         assert_same_files(&before, &after);
-        fs::write(&path, whole).unwrap();
+        fs::write(&path, intact).unwrap();
     }
     desk.run().finished();
 }
@@ -267,9 +267,9 @@ fn others_read_what_is_sealed() {
     let test = || {
         run(desk.folder(), &["backtest", "--factor", table.to_str().unwrap(), "--prices", "prices.csv", "--headless"])
     };
-    let whole = fs::read(&table).unwrap();
-    let mut damaged = whole.clone();
-    damaged[whole.len() / 3] ^= 1;
+    let intact = fs::read(&table).unwrap();
+    let mut damaged = intact.clone();
+    damaged[intact.len() / 3] ^= 1;
     fs::write(&table, damaged).unwrap();
     assert_says(&test().refusal(), &["its bytes are not those that were written"]);
 }

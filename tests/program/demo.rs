@@ -285,9 +285,10 @@ fn a_changed_setting_computes_only_what_depends_on_it() {
 
     edit(&config, "min_names = 5", "min_names = 5\nquantiles = 3");
     let all = |stage: &str| ["tone", "learned", "placebo", "bert"].map(|factor| format!("{stage} {factor}"));
-    let told = [&["export".to_owned()][..], &all("report")].concat();
-    assert_eq!(computed(&again()), [&all("backtest")[..], &all("lint"), &told].concat());
-    let then_told = |stages: &[&str]| [&stages.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>()[..], &told].concat();
+    let stage_names = [&["export".to_owned()][..], &all("report")].concat();
+    assert_eq!(computed(&again()), [&all("backtest")[..], &all("lint"), &stage_names].concat());
+    let then_told =
+        |stages: &[&str]| [&stages.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>()[..], &stage_names].concat();
 
     edit(&config, "expression = \"tone\"\ndecay = \"exponential:0.7\"", "expression = \"tone\"\ndecay = \"linear\"");
     assert_eq!(computed(&again()), then_told(&["factor tone", "backtest tone", "events tone", "lint tone"]));

@@ -181,7 +181,7 @@ fn evenings_one_by_one_some_of_them_killed_end_with_the_bytes_of_one_run() {
                 .as_array()
                 .unwrap()
                 .iter()
-                .filter(|told| told["event"] == "factor")
+                .filter(|note| note["event"] == "factor")
                 .cloned(),
         );
         before = Some(day);
@@ -193,14 +193,14 @@ fn evenings_one_by_one_some_of_them_killed_end_with_the_bytes_of_one_run() {
     assert!(!folder.join(".inkstone/revisions.parquet").exists());
     let asked = fs::read_to_string(folder.join(".inkstone/log/fetch wire.txt")).unwrap();
     assert_says(&asked, &["asked from 2"]);
-    let told = fs::read_to_string(folder.join("told.jsonl")).unwrap();
-    let told: Vec<Value> = told.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let notes = fs::read_to_string(folder.join("told.jsonl")).unwrap();
+    let notes: Vec<Value> = notes.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(
-        told.len() >= days_told.len() && days_told.len() > 5,
+        notes.len() >= days_told.len() && days_told.len() > 5,
         "each day is told once, or twice after a kill: {}",
-        told.len()
+        notes.len()
     );
-    assert!(told.iter().all(|event| !event["rows"].as_object().unwrap().is_empty() && event["event"] == "factor"));
+    assert!(notes.iter().all(|event| !event["rows"].as_object().unwrap().is_empty() && event["event"] == "factor"));
 
     let entered = fs::read_to_string(folder.join("entered.jsonl")).unwrap();
     let entered: Vec<Value> = entered.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -280,8 +280,8 @@ fn a_source_without_its_file_and_a_program_that_fails_are_told_with_the_way_out(
     // It is told again when it can be, and the other one is not.
     fs::write(folder.join("code"), "0").unwrap();
     let json = evening(folder);
-    let told = stage(&json, "notify")["facts"]["told"].as_array().unwrap();
-    assert_eq!(told.iter().map(|told| &told["event"]).collect::<Vec<_>>(), ["silence"]);
+    let notes = stage(&json, "notify")["facts"]["told"].as_array().unwrap();
+    assert_eq!(notes.iter().map(|note| &note["event"]).collect::<Vec<_>>(), ["silence"]);
     fs::remove_file(folder.join("arrived.jsonl")).unwrap();
     let json = evening(folder);
     assert_eq!(json["status"], "partial", "what is there is used, and the exit code says that something is missing");
@@ -293,15 +293,15 @@ fn no_stage_reads_the_sealed_period_and_its_opening_is_counted_for_ever() {
     let demo = small().copy();
     let market = Market::of_demo(demo.path());
     let (seal, last) = (market.prices[market.prices.len() - 30].0, market.prices[market.prices.len() - 1].0);
-    let whole = desk(demo.path(), &market);
-    arrive(whole.path(), &market, None, last);
-    let config = whole.path().join("workbench.toml");
+    let batch = desk(demo.path(), &market);
+    arrive(batch.path(), &market, None, last);
+    let config = batch.path().join("workbench.toml");
     let text = fs::read_to_string(&config).unwrap();
     let args = ["run", "--commands", "--headless"];
-    let refused = run(whole.path(), &["run", "--headless", "--open-vault", "why"]).refusal();
+    let refused = run(batch.path(), &["run", "--headless", "--open-vault", "why"]).refusal();
     assert_says(&refused, &["[vault] from"]);
     fs::write(&config, format!("{text}\n[vault]\nfrom = \"{seal}\"\n")).unwrap();
-    let json = run(whole.path(), &args).finished();
+    let json = run(batch.path(), &args).finished();
     let sealed = &stage(&json, "ingest")["facts"]["sealed"];
     assert!(sealed["documents"].as_u64() > Some(0) && sealed["prices"].as_u64() > Some(100), "{sealed}");
     assert_eq!(json["vault"]["openings"], json!([]));
@@ -327,18 +327,18 @@ fn no_stage_reads_the_sealed_period_and_its_opening_is_counted_for_ever() {
         files.retain(|path, _| !path.ends_with("manifest.json"));
         files
     };
-    let closed = tables(whole.path());
+    let closed = tables(batch.path());
     assert_same_files(&closed, &tables(before.path()));
 
-    let opened = run(whole.path(), &[&args[..], &["--open-vault", "the last test"]].concat()).finished();
+    let opened = run(batch.path(), &[&args[..], &["--open-vault", "the last test"]].concat()).finished();
     assert_eq!(opened["vault"]["openings"][0]["reason"], "the last test");
     assert!(stage(&opened, "ingest")["facts"].get("sealed").is_none());
-    let page = fs::read_to_string(whole.path().join("reports/tone/index.html")).unwrap();
+    let page = fs::read_to_string(batch.path().join("reports/tone/index.html")).unwrap();
     assert_says(&page, &["is read here", "openings: 1", "封存期"]);
     // The next run reads it no more, and the ledger remembers.
-    let again = run(whole.path(), &args).finished();
+    let again = run(batch.path(), &args).finished();
     assert_eq!(again["vault"]["openings"].as_array().unwrap().len(), 1);
-    assert_same_files(&closed, &tables(whole.path()));
-    let ledger = run(whole.path(), &["ledger", "--headless"]).json();
+    assert_same_files(&closed, &tables(batch.path()));
+    let ledger = run(batch.path(), &["ledger", "--headless"]).json();
     assert_eq!((&ledger["openings"][0]["from"], &ledger["problems"]), (&json!(seal), &json!([])));
 }

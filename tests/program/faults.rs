@@ -172,23 +172,23 @@ fn each_signal_stops_a_run_with_its_own_exit_code() {
         let mut command = through(&["env", "--default-signal=HUP"], folder.path(), &DEMO);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
-        let mut said = String::new();
-        while !said.contains("\ningest ") {
-            assert!(stderr.read_line(&mut said).unwrap() > 0, "it ended too soon:\n{said}");
+        let mut error_text = String::new();
+        while !error_text.contains("\ningest ") {
+            assert!(stderr.read_line(&mut error_text).unwrap() > 0, "it ended too soon:\n{error_text}");
         }
-        let told = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap();
-        assert!(told.success());
+        let signalled = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap();
+        assert!(signalled.success());
         // Both pipes are emptied at once, or a run that ended nevertheless would wait for ever to say so.
         let rest = thread::spawn(move || {
             let mut rest = String::new();
             stderr.read_to_string(&mut rest).map(|_| rest)
         });
         let ran = Ran::of(child.wait_with_output().unwrap());
-        said += &rest.join().unwrap().unwrap();
+        error_text += &rest.join().unwrap().unwrap();
         let json = ran.json();
-        assert_eq!((ran.code, &json["status"]), (Some(code), &"cancelled".into()), "{json:#}\n{said}");
+        assert_eq!((ran.code, &json["status"]), (Some(code), &"cancelled".into()), "{json:#}\n{error_text}");
         assert_eq!(json["signal"], format!("SIG{signal}"));
-        assert_says(&said, &["stopping", "what was finished is kept"]);
+        assert_says(&error_text, &["stopping", "what was finished is kept"]);
         assert_nothing_half_written(folder.path());
         assert!(!folder.path().join("demo/exports/manifest.json").exists());
         if signal == "TERM" {
@@ -205,11 +205,11 @@ fn what_was_started_by_nohup_outlives_the_terminal() {
     let mut command = under("trap '' HUP", desk.folder(), &["run", "--headless"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
-    let mut said = String::new();
-    stderr.read_line(&mut said).unwrap();
+    let mut error_text = String::new();
+    stderr.read_line(&mut error_text).unwrap();
     let _ = Command::new("kill").args(["-HUP", &child.id().to_string()]).status().unwrap();
-    stderr.read_to_string(&mut said).unwrap();
-    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(0), "{said}");
+    stderr.read_to_string(&mut error_text).unwrap();
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(0), "{error_text}");
 }
 
 #[test]

@@ -46,12 +46,12 @@ fn due(dir: &Path) -> (Vec<String>, Value, String) {
     let ran = run(dir, &["run", "--plan", "--lang", "en"]);
     let json = ran.json();
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    let told = |stage: &Value| {
+    let due_stage = |stage: &Value| {
         let why = stage["due"]["why"].as_str()?;
         let name = stage["stage"].as_str()?;
         Some(stage["due"]["stage"].as_str().map_or(format!("{name}: {why}"), |read| format!("{name}: {why} {read}")))
     };
-    (json["plan"].as_array().unwrap().iter().filter_map(told).collect(), json, ran.stderr)
+    (json["plan"].as_array().unwrap().iter().filter_map(due_stage).collect(), json, ran.stderr)
 }
 
 #[test]

@@ -217,8 +217,8 @@ fn told_to_end_the_workbench_remembers_where_it_was() {
     let (drawn, _) = on_a_terminal(desk.folder(), &["--lang", "zh"], |keys| {
         keys.press("9");
         keys.see("切换视图");
-        let told = std::process::Command::new("kill").arg(keys.child.0.id().to_string()).status().unwrap();
-        assert!(told.success());
+        let signalled = std::process::Command::new("kill").arg(keys.child.0.id().to_string()).status().unwrap();
+        assert!(signalled.success());
     });
     assert!(GIVEN_BACK.iter().all(|mark| drawn.contains(mark)), "{drawn}");
     let text = std::fs::read_to_string(&session).unwrap();
@@ -235,8 +235,8 @@ fn stopped_for_a_while_the_terminal_is_given_back_and_drawn_anew_afterwards() {
         keys.press("9");
         keys.see("切换视图");
         let tell = |signal: &str| {
-            let told = std::process::Command::new("kill").args([signal, &keys.child.0.id().to_string()]).status();
-            assert!(told.unwrap().success());
+            let signalled = std::process::Command::new("kill").args([signal, &keys.child.0.id().to_string()]).status();
+            assert!(signalled.unwrap().success());
         };
         let times = |mark: &str| String::from_utf8_lossy(&keys.drawn.lock().unwrap()).matches(mark).count();
         tell("-TSTP");

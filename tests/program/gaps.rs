@@ -32,9 +32,9 @@ fn a_hole_of_the_archive_is_told_and_a_factor_may_leave_the_values_over_it_out()
         dates.dedup();
         dates
     };
-    let told = facts("factor tone");
-    let over = told["values_over_gaps"].as_u64().unwrap();
-    assert!(over > 0 && told["gaps"] == "keep" && dates().contains(&day(33)), "{told}");
+    let factor_facts = facts("factor tone");
+    let over = factor_facts["values_over_gaps"].as_u64().unwrap();
+    assert!(over > 0 && factor_facts["gaps"] == "keep" && dates().contains(&day(33)), "{factor_facts}");
     edit(&dir.join("workbench.toml"), "expression = \"tone\"", "expression = \"tone\"\ngaps = \"drop\"");
     let dropped = facts("factor tone");
     assert_eq!((dropped["values_over_gaps"].as_u64(), &dropped["gaps"]), (Some(over), &Value::from("drop")));

@@ -199,14 +199,14 @@ fn a_head_on_an_encoder_that_is_killed_again_and_again_ends_with_the_same_bytes(
     let [intact, killed] = [(); 2].map(|()| project(small(), HEAD, |_, tone| Some(label_of(tone))));
     let begun = Instant::now();
     run_project(intact.path());
-    let whole = begun.elapsed();
+    let elapsed = begun.elapsed();
     for share in [0.2, 0.4, 0.6, 0.8] {
         let mut child = inkstone(killed.path(), &["run", "--headless"])
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        thread::sleep(whole.mul_f64(share));
+        thread::sleep(elapsed.mul_f64(share));
         // It may have come to its end before.
         child.kill().unwrap();
         child.wait().unwrap();

@@ -45,7 +45,8 @@ fn near(found: &[f64], wanted: &Value) {
 
 /// Copies a folder that sentence-transformers has saved, with the graph of the reference `bert` in `onnx/`, to `models/bge` in `folder`.
 fn publish(case: &str, folder: &Path) {
-    let said = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference/sentence-transformers/cases").join(case);
+    let expected_file =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference/sentence-transformers/cases").join(case);
     let to = folder.join("models/bge");
     for inner in ["onnx", "1_Pooling", "2_Normalize"] {
         fs::create_dir_all(to.join(inner)).unwrap();
@@ -53,7 +54,7 @@ fn publish(case: &str, folder: &Path) {
     for file in
         ["modules.json", "1_Pooling/config.json", "sentence_bert_config.json", "config_sentence_transformers.json"]
     {
-        fs::copy(said.join(file), to.join(file)).unwrap();
+        fs::copy(expected_file.join(file), to.join(file)).unwrap();
     }
     for (file, place) in
         [("config.json", "."), ("tokenizer.json", "."), ("model.onnx", "onnx"), ("model_int8.onnx", "onnx")]
@@ -95,8 +96,11 @@ fn a_published_folder_is_read_as_it_says_and_flags_go_first() {
     near(&embed("models/bge", &["--prompt", "query"]).1, &uses[1]["vectors"][0]);
     let (ran, row) = embed("models/bge/onnx/model_int8.onnx", &["--pooling", "cls", "--normalise=false", "--dim", "4"]);
     assert_eq!((ran["file"].as_str(), row.len()), (Some("onnx/model_int8.onnx"), 4));
-    let told = ran["used"].to_string();
-    assert_says(&told, &["pooling = cls, where 1_Pooling/config.json says mean", "(2_Normalize) says true", "dim = 4"]);
+    let used_device = ran["used"].to_string();
+    assert_says(
+        &used_device,
+        &["pooling = cls, where 1_Pooling/config.json says mean", "(2_Normalize) says true", "dim = 4"],
+    );
     let fixed = ["embed", "--model", "models/bge", "--input", "news.txt", "--output", "rows.csv", "--prompt", "title"];
     assert_says(&run(folder.path(), &fixed).refusal(), &["no prompt \"title\"", "document, passage, query"]);
 }
@@ -108,17 +112,17 @@ fn rows_are_those_of_pytorch_in_every_form() {
     }
     let folder = folder();
     let expected = &expected("bert")["pooled"];
-    let mut whole = Vec::new();
+    let mut all_rows = Vec::new();
     for pooling in ["mean", "cls"] {
         let found = rows(folder.path(), "bert", &["--pooling", pooling]);
         found.iter().zip(0..).for_each(|(row, i)| near(row, &expected[pooling][i]));
         assert_eq!(found.len(), 3);
-        whole = found;
+        all_rows = found;
     }
     let layers = rows(folder.path(), "bert", &["--layers", "last:2:concat"]);
     near(&layers[1], &expected["last-2-concat"][1]);
     let small = rows(folder.path(), "bert/model_int8.onnx", &["--pooling", "cls"]);
-    assert!(small != whole && small.iter().flatten().all(|value| value.is_finite()));
+    assert!(small != all_rows && small.iter().flatten().all(|value| value.is_finite()));
     // The first window is what a limit leaves of the text.
     let head = rows(folder.path(), "bert", &["--truncation", "head:10"]);
     let windows = |over| rows(folder.path(), "bert", &["--max-len", "10", "--stride", "4", "--over-windows", over]);

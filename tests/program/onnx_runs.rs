@@ -72,8 +72,8 @@ fn a_killed_run_computes_no_window_twice_and_ends_with_the_same_bytes() {
     if !has_library() {
         return;
     }
-    let whole = project();
-    let undisturbed = run(whole.path(), &EXTRACT).finished();
+    let uninterrupted = project();
+    let undisturbed = run(uninterrupted.path(), &EXTRACT).finished();
     let windows = facts(&undisturbed)["windows"].as_u64().unwrap();
     assert_eq!(facts(&undisturbed)["windows_kept_from_before"], 0);
 
@@ -87,7 +87,7 @@ fn a_killed_run_computes_no_window_twice_and_ends_with_the_same_bytes() {
     let kept = facts(&json)["windows_kept_from_before"].as_u64().unwrap();
     assert!(kept > 0 && kept < windows, "{kept} of {windows}: {json:#}");
     assert_eq!(facts(&json)["windows"], windows);
-    assert!(bits(whole.path()) == bits(killed.path()));
+    assert!(bits(uninterrupted.path()) == bits(killed.path()));
     let again = run(killed.path(), &EXTRACT).finished();
     assert_eq!(stage(&again, "extract bert")["unchanged"], true);
 }

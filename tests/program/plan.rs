@@ -238,17 +238,17 @@ fn a_plan_that_does_not_fit_is_refused_before_a_row_is_written() {
     let folder = folder.path();
     let plan = planned(folder, "head");
     let path = folder.join("head.plan");
-    let whole = fs::read(&path).unwrap();
+    let intact = fs::read(&path).unwrap();
     let refusal = |arguments: &[&str]| run(folder, &[&["work", "head.plan"], arguments].concat()).refusal();
     assert_says(&refusal(&["--task", "7"]), &["the plan has 7 tasks, numbered from 0: there is no task 7"]);
     // A byte of it is another.
-    let mut altered = whole.clone();
-    let at = whole.len() / 2;
+    let mut altered = intact.clone();
+    let at = intact.len() / 2;
     altered[at] = if altered[at] == b'0' { b'1' } else { b'0' };
     fs::write(&path, altered).unwrap();
     assert_says(&refusal(&[]), &["the plan head.plan is damaged", "make it again (inkstone plan)"]);
     let edited = |edit: &dyn Fn(&mut Value)| {
-        fs::write(&path, &whole).unwrap();
+        fs::write(&path, &intact).unwrap();
         let mut value: Value = disk::read_json(&path).unwrap();
         edit(&mut value);
         disk::write_json(&path, &value).unwrap();
@@ -263,10 +263,10 @@ fn a_plan_that_does_not_fit_is_refused_before_a_row_is_written() {
     });
     assert_says(&refusal(&[]), &["are not those that the plan was made with", "another model, dictionary"]);
     // Another word list under the same settings.
-    fs::write(&path, &whole).unwrap();
+    fs::write(&path, &intact).unwrap();
     edited(&|plan| plan["spec"]["params"]["lexicon"] = "0".repeat(32).into());
     assert_says(&refusal(&[]), &["another feature set than the one that was planned (other: lexicon)"]);
-    fs::write(&path, &whole).unwrap();
+    fs::write(&path, &intact).unwrap();
     assert!(!plan.rows.join(plan.set().hex()).exists());
     // The corpus has changed.
     let clean = Project::new(folder.join(".inkstone")).clean();

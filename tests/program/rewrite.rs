@@ -117,8 +117,8 @@ fn a_killed_run_writes_no_text_twice_and_ends_with_the_same_bytes() {
     if !has_library() {
         return;
     }
-    let whole = project();
-    let json = run(whole.path(), &REWRITE).finished();
+    let uninterrupted = project();
+    let json = run(uninterrupted.path(), &REWRITE).finished();
     let written = |json: &serde_json::Value| stage(json, "rewrite summary")["facts"]["newly_written"].as_u64().unwrap();
     assert_eq!(written(&json), DOCUMENTS as u64);
 
@@ -142,7 +142,7 @@ fn a_killed_run_writes_no_text_twice_and_ends_with_the_same_bytes() {
     let json = run(killed.path(), &REWRITE).finished();
     assert!(written(&json) < DOCUMENTS as u64 && written(&json) > 0, "{json:#}");
     let texts = |folder: &TempDir| files_below(&folder.path().join(".inkstone/rewritten"));
-    assert!(texts(&whole) == texts(&killed));
+    assert!(texts(&uninterrupted) == texts(&killed));
     assert_nothing_half_written(killed.path());
     let again = run(killed.path(), &REWRITE).finished();
     assert_eq!(stage(&again, "rewrite summary")["unchanged"], true);

@@ -42,7 +42,7 @@ fn a_damaged_store_is_refused_and_repaired_without_computing_what_is_sound() {
     let copy = demo::small().copy();
     let folder = copy.path();
     let store = folder.join(".inkstone/features.sled");
-    let whole = results(folder);
+    let results_before = results(folder);
     let current = fs::read_to_string(store.join("current")).unwrap();
     let database = store.join(current.lines().last().unwrap());
     let snapshot = |path: &PathBuf| path.to_string_lossy().contains("/snap.");
@@ -55,7 +55,7 @@ fn a_damaged_store_is_refused_and_repaired_without_computing_what_is_sound() {
     assert_eq!(verified["problems"].as_array().map(Vec::len), Some(0));
     let again = run(folder, &["run", "--headless"]).finished();
     assert!(computed(&again).is_empty(), "rows and headers outlive the database: {:?}", computed(&again));
-    assert_same_files(&whole, &results(folder));
+    assert_same_files(&results_before, &results(folder));
 }
 
 #[test]

@@ -162,11 +162,11 @@ pub struct Message {
 impl Message {
     /// A text that is the same in both languages, such as a path.
     pub fn same(text: impl fmt::Display) -> Message {
-        let of = |language: Language| {
+        let text_in = |language: Language| {
             let _guard = language.on_this_thread();
             text.to_string()
         };
-        Message { zh: of(Language::Zh), en: of(Language::En) }
+        Message { zh: text_in(Language::Zh), en: text_in(Language::En) }
     }
 
     /// An error with all its causes, in both languages.

@@ -355,15 +355,15 @@ mod tests {
         };
         assert!(error_of("ngram", 3).contains("of kind tfidf, not ngram"));
         assert!(error_of("tfidf", 2).contains("version 3, this version of the program reads version 2"));
-        let whole = std::fs::read(&path).unwrap();
-        let mut damaged = whole.clone();
+        let intact = std::fs::read(&path).unwrap();
+        let mut damaged = intact.clone();
         let last = damaged.len() - 64;
         damaged[last] ^= 1;
         std::fs::write(&path, &damaged).unwrap();
         let error = ModelFile::open(&path).unwrap().verify().unwrap_err().to_string();
         assert!(error.contains("section idf is damaged"), "{error}");
-        for cut in [4, 14, 40, whole.len() - 100] {
-            std::fs::write(&path, &whole[..cut]).unwrap();
+        for cut in [4, 14, 40, intact.len() - 100] {
+            std::fs::write(&path, &intact[..cut]).unwrap();
             assert!(ModelFile::open(&path).is_err(), "{cut}");
         }
     }

@@ -497,8 +497,8 @@ mod tests {
         assert!(!external.beside.is_empty());
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("model.onnx");
-        let whole = std::fs::read(graph("bert").join("model.onnx")).unwrap();
-        for bytes in [&b""[..], b"not a model", &[0xff; 40], &whole[..whole.len() / 2], &whole[..7]] {
+        let intact = std::fs::read(graph("bert").join("model.onnx")).unwrap();
+        for bytes in [&b""[..], b"not a model", &[0xff; 40], &intact[..intact.len() / 2], &intact[..7]] {
             std::fs::write(&file, bytes).unwrap();
             let error = format!("{:#}", Header::read(&file).unwrap_err());
             assert!(error.contains("model.onnx is not an ONNX model"), "{error}");

@@ -200,12 +200,12 @@ mod tests {
     #[test]
     fn tags_of_every_habit() {
         let text = "中芯国际涨";
-        let whole = vec![pair("ORG", "中芯国际")];
-        assert_eq!(spans(text, &["B-ORG", "I-ORG", "I-ORG", "I-ORG", "O"]), whole);
-        assert_eq!(spans(text, &["I-ORG", "I-ORG", "I-ORG", "I-ORG", "O"]), whole);
-        assert_eq!(spans(text, &["B-ORG", "M-ORG", "M-ORG", "E-ORG", "O"]), whole);
-        assert_eq!(spans(text, &["B_ORG", "I_ORG", "I_ORG", "L_ORG", "O"]), whole);
-        assert_eq!(spans(text, &["ORG", "ORG", "ORG", "ORG", "O"]), whole);
+        let full_name = vec![pair("ORG", "中芯国际")];
+        assert_eq!(spans(text, &["B-ORG", "I-ORG", "I-ORG", "I-ORG", "O"]), full_name);
+        assert_eq!(spans(text, &["I-ORG", "I-ORG", "I-ORG", "I-ORG", "O"]), full_name);
+        assert_eq!(spans(text, &["B-ORG", "M-ORG", "M-ORG", "E-ORG", "O"]), full_name);
+        assert_eq!(spans(text, &["B_ORG", "I_ORG", "I_ORG", "L_ORG", "O"]), full_name);
+        assert_eq!(spans(text, &["ORG", "ORG", "ORG", "ORG", "O"]), full_name);
         let two = vec![pair("ORG", "中芯"), pair("ORG", "国际")];
         assert_eq!(spans(text, &["B-ORG", "I-ORG", "B-ORG", "I-ORG", "O"]), two);
         assert_eq!(spans(text, &["B-ORG", "E-ORG", "I-ORG", "E-ORG", "O"]), two);
@@ -240,8 +240,8 @@ mod tests {
         assert_eq!(inside, [false, false, true, false]);
         // The word is one name, whatever its further pieces say.
         for second in ["O", "I-ORG", "B-ORG"] {
-            let whole = entities(&tagged(&["O", "B-ORG", second, "O"], &labels, 3.0), &labels, &offsets, &inside);
-            assert_eq!(whole.iter().map(|entity| &text[entity.trimmed(text)]).collect::<Vec<_>>(), ["Tesla"]);
+            let full_name = entities(&tagged(&["O", "B-ORG", second, "O"], &labels, 3.0), &labels, &offsets, &inside);
+            assert_eq!(full_name.iter().map(|entity| &text[entity.trimmed(text)]).collect::<Vec<_>>(), ["Tesla"]);
         }
         assert_eq!(entities(&tagged(&["O", "O", "B-ORG", "O"], &labels, 3.0), &labels, &offsets, &inside), []);
         assert_eq!(inside_words("中文 3 4", &[0..3, 3..6, 6..8, 8..10]), [false; 4]);

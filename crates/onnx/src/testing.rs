@@ -119,9 +119,9 @@ pub fn with_weights_in_files(folder: &Path) -> usize {
         std::fs::copy(graph("bert").join(file), folder.join(file)).unwrap();
     }
     std::fs::create_dir_all(folder.join("weights")).unwrap();
-    let whole = std::fs::read(graph("bert").join("model.onnx")).unwrap();
+    let graph_bytes = std::fs::read(graph("bert").join("model.onnx")).unwrap();
     let (mut model, mut count) = (Vec::new(), 0);
-    for (number, bytes, value) in fields(&whole) {
+    for (number, bytes, value) in fields(&graph_bytes) {
         let Some(value) = value.filter(|_| number == 7) else {
             model.extend_from_slice(bytes);
             continue;

@@ -146,17 +146,17 @@ fn a_kill_in_the_middle_of_an_opening_costs_nothing() {
     let (spec, order) = finished(&Store::open(dir.path()).unwrap());
     drop(Store::open(dir.path()).unwrap());
     let database = dir.path().join("db-000001");
-    let whole = std::fs::read(database.join("conf")).unwrap();
+    let intact = std::fs::read(database.join("conf")).unwrap();
     let snapshots = || files_below(&database).into_iter().filter(|f| f.to_string_lossy().contains("snap."));
     let snapshot = snapshots().next().unwrap();
     let begun = database.join("snap.7FFFFFFFFFFFFFFF.generating");
     let half = std::fs::read(&snapshot).unwrap();
-    for length in 0..whole.len() {
-        std::fs::write(database.join("conf"), &whole[..length]).unwrap();
+    for length in 0..intact.len() {
+        std::fs::write(database.join("conf"), &intact[..length]).unwrap();
         std::fs::write(&begun, &half[..length.min(half.len())]).unwrap();
         let store = Store::open(dir.path()).unwrap_or_else(|error| panic!("{length} bytes: {error:#}"));
         assert_eq!(store.set(&spec.id()).unwrap().unwrap().batches().count(), order.len());
-        assert_eq!(std::fs::read(database.join("conf")).unwrap(), whole);
+        assert_eq!(std::fs::read(database.join("conf")).unwrap(), intact);
         assert_eq!((begun.exists(), snapshots().count()), (false, 1));
     }
 }
@@ -313,10 +313,10 @@ fn a_journal_that_lost_its_copy_gets_it_back_and_one_of_a_newer_format_is_refuse
     journal.append(b"two", None, &[]).unwrap();
     drop(journal);
     let copy = dir.path().join("copy");
-    let whole = std::fs::read(&copy).unwrap();
+    let intact = std::fs::read(&copy).unwrap();
     std::fs::remove_file(&copy).unwrap();
     drop(Journal::open(dir.path(), PATIENCE).unwrap());
-    assert!(std::fs::read(&copy).unwrap().len() == whole.len());
+    assert!(std::fs::read(&copy).unwrap().len() == intact.len());
     // The database alone could not be opened: everything comes from the copy.
     let spoil_snapshot = || {
         let files = files_below(&dir.path().join("db")).into_iter();
@@ -338,7 +338,7 @@ fn a_journal_that_lost_its_copy_gets_it_back_and_one_of_a_newer_format_is_refuse
     assert!(kept.iter().all(|(file, bytes)| std::fs::read(file).unwrap() == *bytes));
     assert!(!aside(2).is_empty());
 
-    let mut newer = whole;
+    let mut newer = intact;
     newer[6] = 2;
     std::fs::write(&copy, newer).unwrap();
     let refused = Journal::open(dir.path(), PATIENCE).err().unwrap().to_string();

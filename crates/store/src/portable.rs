@@ -318,14 +318,14 @@ mod tests {
         let (spec, order) = finished(&from);
         let file = dir.path().join("sum.parquet");
         export(&from, &spec.id(), &file, &ctx()).unwrap();
-        let whole = std::fs::read(&file).unwrap();
+        let intact = std::fs::read(&file).unwrap();
         let refused = |store: &Store, bytes: &[u8]| {
             std::fs::write(&file, bytes).unwrap();
             format!("{:#}", import(store, &file, &ctx()).unwrap_err())
         };
-        let step = whole.len() / 60;
-        for at in (0..whole.len()).step_by(step) {
-            let mut torn = whole.clone();
+        let step = intact.len() / 60;
+        for at in (0..intact.len()).step_by(step) {
+            let mut torn = intact.clone();
             torn[at] ^= 0x20;
             std::fs::write(&file, &torn).unwrap();
             // A flip may lie where nothing is read: then the set is whole.
@@ -334,11 +334,11 @@ mod tests {
                 to.remove(&spec.id()).unwrap();
             }
             assert_eq!(to.stats().unwrap().other_bytes, 0, "a flip at {at} left something");
-            refused(&to, &whole[..at]);
+            refused(&to, &intact[..at]);
         }
-        let place = |what: &[u8]| whole.windows(what.len()).position(|window| window == what).unwrap();
+        let place = |what: &[u8]| intact.windows(what.len()).position(|window| window == what).unwrap();
         for format in [b'0', b'2'] {
-            let mut other = whole.clone();
+            let mut other = intact.clone();
             other[place(br#"{"format":1"#) + 10] = format;
             let error = refused(&to, &other);
             let format = char::from(format);
@@ -353,9 +353,9 @@ mod tests {
 
         let writer = to.writer(&spec).unwrap();
         writer.put(order[0], &crate::tests::dense_rows(7, 100, 300)).unwrap();
-        assert!(refused(&to, &whole).contains("other rows of batch"));
+        assert!(refused(&to, &intact).contains("other rows of batch"));
         writer.finish(&order[..1], serde_json::Value::Null).unwrap();
-        assert!(refused(&to, &whole).contains("of other texts"));
+        assert!(refused(&to, &intact).contains("of other texts"));
         assert!(from.find("none").unwrap_err().to_string().contains("there are: sum"));
     }
 }

@@ -130,7 +130,7 @@ fn readers_go_on_while_a_set_is_written_and_are_told_when_theirs_is_replaced() {
     assert!(!dir.path().join("none").exists(), "looking makes nothing");
     let store = Store::open(dir.path()).unwrap();
     let (spec, order) = finished(&store);
-    let whole = read_all(&store, &spec.id());
+    let all_rows = read_all(&store, &spec.id());
     let writer = store.writer(&self::spec("other", RowKind::Dense { dim: 4 })).unwrap();
     writer.put(key("batch", 0), &dense_rows(0, 5, 4)).unwrap();
 
@@ -138,7 +138,7 @@ fn readers_go_on_while_a_set_is_written_and_are_told_when_theirs_is_replaced() {
     assert_eq!(reader.sets().unwrap(), [store.find("sum").unwrap()]);
     assert_eq!(reader.stats().unwrap(), store.stats().unwrap());
     let set = reader.set(&spec.id()).unwrap().unwrap();
-    assert!(set.batches().map(Result::unwrap).eq(whole));
+    assert!(set.batches().map(Result::unwrap).eq(all_rows));
     writer.finish(&[key("batch", 0)], serde_json::Value::Null).unwrap();
     assert_eq!(reader.sets().unwrap().len(), 2);
 
@@ -173,7 +173,7 @@ fn a_store_that_lost_its_pointer_is_not_taken_for_a_new_one() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(dir.path()).unwrap();
     let (spec, _) = finished(&store);
-    let whole = read_all(&store, &spec.id());
+    let all_rows = read_all(&store, &spec.id());
     drop(store);
     std::fs::remove_file(dir.path().join("current")).unwrap();
     let error = Store::open(dir.path()).err().unwrap().to_string();
@@ -181,7 +181,7 @@ fn a_store_that_lost_its_pointer_is_not_taken_for_a_new_one() {
     assert!(dir.path().join("db-000001").exists());
     assert_eq!(Store::repair(dir.path(), &ctx()).unwrap(), []);
     let store = Store::open(dir.path()).unwrap();
-    assert!(read_all(&store, &spec.id()) == whole);
+    assert!(read_all(&store, &spec.id()) == all_rows);
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn a_flipped_byte_is_named_never_served_and_repaired_by_computing_one_batch_agai
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(dir.path()).unwrap();
     let (spec, order) = finished(&store);
-    let whole = read_all(&store, &spec.id());
+    let all_rows = read_all(&store, &spec.id());
     let torn = files_of(&store, spec.id()).into_iter().find(|found| found.batch == order[1]).unwrap().path;
     let mut bytes = std::fs::read(&torn).unwrap();
     // Blocks are of some 32,000 bytes.
@@ -217,7 +217,7 @@ fn a_flipped_byte_is_named_never_served_and_repaired_by_computing_one_batch_agai
     assert_eq!(order.iter().map(|&b| writer.has(b).unwrap()).collect::<Vec<_>>(), [true, false, true]);
     writer.put(order[1], &dense_rows(1, 100, 300)).unwrap();
     writer.finish(&order, serde_json::Value::Null).unwrap();
-    assert!(read_all(&store, &spec.id()) == whole);
+    assert!(read_all(&store, &spec.id()) == all_rows);
 }
 
 #[test]

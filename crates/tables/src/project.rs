@@ -216,7 +216,7 @@ impl Project {
     }
 
     /// The last event of which each program of `[[on]]` was told.
-    pub fn told(&self) -> PathBuf {
+    pub fn notified(&self) -> PathBuf {
         self.dir.join("told.json")
     }
 

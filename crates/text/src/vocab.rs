@@ -298,9 +298,9 @@ mod tests {
             }
             all
         };
-        let whole = counted().build(&VocabularyParams::ALL).unwrap();
-        assert_eq!(parts([0, 1, 2, 3]).build(&VocabularyParams::ALL).unwrap(), whole);
-        assert_eq!(parts([3, 1, 0, 2]).build(&VocabularyParams::ALL).unwrap(), whole);
+        let all_counted = counted().build(&VocabularyParams::ALL).unwrap();
+        assert_eq!(parts([0, 1, 2, 3]).build(&VocabularyParams::ALL).unwrap(), all_counted);
+        assert_eq!(parts([3, 1, 0, 2]).build(&VocabularyParams::ALL).unwrap(), all_counted);
         // A document after a merge still counts each of its words once.
         let mut more = parts([0, 1, 2, 3]);
         more.add(["利润", "利润"], time(2));

@@ -269,7 +269,10 @@ mod tests {
         let path = recorder.report("x", &Backtrace::disabled()).unwrap();
         assert!(path.starts_with(std::env::temp_dir()));
         std::fs::remove_file(path).unwrap();
-        let told = where_it_is(&Ok(PathBuf::from("crash.txt")));
-        assert!(told.contains("报告在: crash.txt") && told.contains("the report is: crash.txt"), "{told}");
+        let place_of_report = where_it_is(&Ok(PathBuf::from("crash.txt")));
+        assert!(
+            place_of_report.contains("报告在: crash.txt") && place_of_report.contains("the report is: crash.txt"),
+            "{place_of_report}"
+        );
     }
 }

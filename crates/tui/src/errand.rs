@@ -114,7 +114,7 @@ impl<T> Errand<T> {
         self.found.as_mut()?.as_mut().ok()
     }
 
-    /// Its error, if it failed.
+    /// The error of an errand that failed.
     pub(crate) fn error(&self) -> Option<&Message> {
         self.found.as_ref()?.as_ref().err()
     }

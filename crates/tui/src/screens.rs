@@ -28,8 +28,8 @@ use inkstone_tables::project::Project;
 pub(crate) fn ingest_report() -> Report {
     let mut report = Report::new("ingest");
     (report.rows_in, report.rows_out, report.seconds) = (9520, 9500, 4.0);
-    report.drop_rows("no such date", 13);
-    report.drop_rows("空标题", 7);
+    report.drop_rows("no such date or time", 13);
+    report.drop_rows("empty title and body", 7);
     report.fact("encodings", serde_json::json!({"GB18030": 3, "UTF-8": 9}));
     report.fact("files", 12);
     report.fact("mean_length", 312.25);
@@ -58,7 +58,7 @@ fn a_reject_shows_its_row_in_the_encoding_it_has() {
     let dir = filled();
     let path = Project::new(dir.path()).rejects();
     // 600517,瑞禾电气 in GB18030.
-    let line = r#"{"file":"a.csv","row":3,"reason":"empty title","raw":"NjAwNTE3LMjwusy158b4"}"#;
+    let line = r#"{"file":"a.csv","row":3,"reason":"empty title and body","raw":"NjAwNTE3LMjwusy158b4"}"#;
     std::fs::write(path, format!("{line}\n")).unwrap();
     let mut bench = Bench::open(&dir, |_| ());
     let screen = bench.screen(SMALL, "9x");
@@ -70,10 +70,10 @@ fn an_opened_project_shows_what_was_last_run() {
     let mut bench = Bench::open(&filled(), |w| w.reports = Arc::new(|| vec![ingest_report()]));
     // The rows set aside come after the reports, and are waited for.
     let screen = bench.screen(SMALL, "9x<esc>");
-    assert!(screen.contains("上次运行的报告") && screen.contains("no such date"), "{screen}");
+    assert!(screen.contains("上次运行的报告") && screen.contains("日期或时间不存在"), "{screen}");
     bench.press("r");
     bench.finish();
-    assert!(!bench.screen(SMALL, "9").contains("no such date"), "a run of its own takes the place of the last one");
+    assert!(!bench.screen(SMALL, "9").contains("日期或时间不存在"), "a run of its own takes the place of the last one");
 }
 
 #[test]

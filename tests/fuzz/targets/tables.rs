@@ -25,10 +25,10 @@ pub(super) fn csv(bytes: &[u8]) {
     let delimiter = [b',', b'\t', b';', b'|'][usize::from(choice % 4)];
     let encoding = ["utf-8", "gb18030", "big5"][usize::from(choice / 4 % 3)];
     let width = usize::from(width % 8);
-    let whole = cut_rows(bytes, delimiter, encoding, width).expect("bytes in memory");
-    assert_eq!(cut_rows(Dripping(bytes, false), delimiter, encoding, width).expect("bytes in memory"), whole);
+    let cut_at_once = cut_rows(bytes, delimiter, encoding, width).expect("bytes in memory");
+    assert_eq!(cut_rows(Dripping(bytes, false), delimiter, encoding, width).expect("bytes in memory"), cut_at_once);
     let mut rest = bytes;
-    for (row, _) in &whole {
+    for (row, _) in &cut_at_once {
         while !rest.starts_with(row) {
             assert!(rest.starts_with(b"\r") || rest.starts_with(b"\n"), "bytes are lost before {row:?}: {rest:?}");
             rest = &rest[1..];

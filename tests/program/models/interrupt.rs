@@ -19,11 +19,11 @@ fn ctrl_c_during_training_leaves_nothing() {
         let text = corpus::jsonl(96);
         // Far more than the pipe and a block hold: by then the program reads, and it is given no end.
         let mut given = 0;
-        let mut told = false;
+        let mut is_signalled = false;
         while pipe.write_all(text.as_bytes()).is_ok() {
             given += text.len();
-            if given > 6 << 20 && !told {
-                told = true;
+            if given > 6 << 20 && !is_signalled {
+                is_signalled = true;
                 assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
             }
         }

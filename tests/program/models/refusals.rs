@@ -49,17 +49,17 @@ fn a_model_of_another_version_and_a_damaged_one() {
         let folder = folder();
         trained(folder.path(), case);
         let path = folder.path().join("model");
-        let whole = fs::read(&path).unwrap();
+        let intact = fs::read(&path).unwrap();
         let used = |bytes: &[u8]| {
             fs::write(&path, bytes).unwrap();
             run(folder.path(), &["explain", "--model", "model", "--text", "增长"]).refusal()
         };
         // The version is a number in the header's JSON, one digit wide.
-        let place = whole.windows(10).position(|bytes| bytes == b"\"version\":").unwrap() + 10;
-        let mut other = whole.clone();
+        let place = intact.windows(10).position(|bytes| bytes == b"\"version\":").unwrap() + 10;
+        let mut other = intact.clone();
         other[place] = b'9';
         assert_says(&used(&other), &["version 9", "train it again"]);
-        assert_says(&used(&whole[..whole.len() / 2]), &["cut short or damaged", "train it again"]);
+        assert_says(&used(&intact[..intact.len() / 2]), &["cut short or damaged", "train it again"]);
         assert_says(&used(b"not a model"), &["not a model of this program"]);
         assert_says(&run(folder.path(), &["explain", "--model", "none", "--text", "增长"]).refusal(), &["none"]);
     }

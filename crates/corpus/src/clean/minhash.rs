@@ -41,10 +41,10 @@ pub(super) struct ComparedText<'t> {
 
 impl<'t> ComparedText<'t> {
     pub(super) fn new(title: &'t str, body: &'t str) -> ComparedText<'t> {
-        let whole = ComparedText { pieces: [title, body, ""], dateline: None };
-        let Some(found) = DATELINE.captures(body) else { return whole };
+        let full_text = ComparedText { pieces: [title, body, ""], dateline: None };
+        let Some(found) = DATELINE.captures(body) else { return full_text };
         let number = |group: usize| found.get(group)?.as_str().parse().ok();
-        let Some(day) = number(3) else { return whole };
+        let Some(day) = number(3) else { return full_text };
         let before = found.get(1).map_or("", |before| before.as_str());
         let after = &body[found.get_match().end()..];
         ComparedText { pieces: [title, before, after], dateline: Some(Dateline { month: number(2), day }) }

@@ -117,13 +117,13 @@ mod tests {
         }
         let trading: BTreeSet<NaiveDate> =
             day("2024-01-01").iter_days().take(200).filter(|day| day.weekday().num_days_from_monday() < 5).collect();
-        let whole = gaps_of("news", &by_day, &trading);
+        let all_gaps = gaps_of("news", &by_day, &trading);
         // The source's last document is of 2024-03-10.
-        assert_eq!(whole.last().map(|gap| (gap.first, gap.last)), Some((day("2024-03-11"), day("2024-05-09"))));
+        assert_eq!(all_gaps.last().map(|gap| (gap.first, gap.last)), Some((day("2024-03-11"), day("2024-05-09"))));
         for evening in trading.iter().copied() {
             let until = by_day.iter().filter(|(day, _)| **day <= evening).map(|(day, n)| (*day, *n)).collect();
             let prices = trading.iter().copied().filter(|day| *day <= evening).collect();
-            let known: Vec<Gap> = whole
+            let known: Vec<Gap> = all_gaps
                 .iter()
                 .filter(|gap| gap.first <= evening)
                 .map(|gap| Gap { last: gap.last.min(evening), ..gap.clone() })

@@ -80,7 +80,7 @@ impl PriceFindings {
                 first.of
             ))
         };
-        let told: Vec<Message> = [
+        let signs: Vec<Message> = [
             seam(&found.breaks, Word("同时超出涨跌幅限制", "move beyond their daily limit at once")),
             seam(
                 &found.grid,
@@ -91,9 +91,9 @@ impl PriceFindings {
         .into_iter()
         .flatten()
         .collect();
-        (!told.is_empty()).then(|| {
-            let told = Message::joined(told, Word("；", "; "));
-            message!("{told}。{way_out}", "{told}. {way_out}")
+        (!signs.is_empty()).then(|| {
+            let signs = Message::joined(signs, Word("；", "; "));
+            message!("{signs}。{way_out}", "{signs}. {way_out}")
         })
     }
 }

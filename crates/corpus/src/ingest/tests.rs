@@ -558,9 +558,9 @@ fn files_that_cannot_be_read_are_named_with_the_way_out() {
     let message = error("object.json", b"[1, 2", &|s| s.published_at_default = Some("2024-01-01".into()));
     assert!(message.contains("columns are missing: title or body"), "{message}");
     let mut frame = polars_core::df!("title" => ["甲"; 100], "date" => ["2024-03-01"; 100]).unwrap();
-    let whole = desk.dir.path().join("whole.parquet");
-    frames::write_parquet(&whole, &mut frame).unwrap();
-    let bytes = fs::read(&whole).unwrap();
+    let complete = desk.dir.path().join("whole.parquet");
+    frames::write_parquet(&complete, &mut frame).unwrap();
+    let bytes = fs::read(&complete).unwrap();
     let message = error("half.parquet", &bytes[..bytes.len() / 2], &as_is);
     assert!(message.contains("half.parquet is not a whole Parquet file"), "{message}");
     let message = desk.error(&[

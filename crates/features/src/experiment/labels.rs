@@ -183,13 +183,13 @@ mod tests {
         // The embargo keeps five days behind each fold out.
         assert!(splits[0].purged > 0 && splits[0].train.iter().all(|&i| i > 16));
         let ctx = Ctx::new(2, 1).unwrap();
-        let told: Vec<f32> = labelled.class.iter().map(|&c| 100.0 * c as f32).collect();
+        let goal_values: Vec<f32> = labelled.class.iter().map(|&c| 100.0 * c as f32).collect();
         let params = EstimatorParams { method: Method::Logistic, ..EstimatorParams::default() };
         let call = |values: Vec<f32>| {
             let rows = DenseRows::new(1, values).unwrap();
             labelled.call(&StackedRows::of_dense(&rows), &splits, &params, &ctx).unwrap()
         };
-        let called = call(told);
+        let called = call(goal_values);
         assert_eq!(called.figures["macro_f1"], 1.0);
         assert_eq!(called.figures["auc"], 1.0);
         let nothing = call(vec![f32::NAN; 60]);

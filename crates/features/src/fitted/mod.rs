@@ -8,7 +8,7 @@ mod rows;
 use std::ops::Range;
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -20,7 +20,7 @@ use crate::lines::{Cutter, Line, Lines};
 use inkstone_base::data::Report;
 use inkstone_base::disk::Formulas;
 use inkstone_base::job::Ctx;
-use inkstone_base::{bail, ensure};
+use inkstone_base::{bail, ensure, message};
 use inkstone_models::ngram::Following;
 use inkstone_models::{Analyzer, Explanation, ModelFile, ModelHeader, VectorizerParams};
 use inkstone_text::sentences;
@@ -97,6 +97,22 @@ pub trait Fitted: Send + Sync {
 
 /// Figures under their names, in order.
 pub type Figures = Map<String, Value>;
+
+/// The place of a class that the user names with `--of`.
+pub(crate) fn place_of_class(names: &[String], name: &str) -> Result<usize> {
+    ensure!(
+        !names.is_empty(),
+        "该模型估计数值：没有类别可由 --of 指定",
+        "the model estimates a value: there is no class to name with --of"
+    );
+    names.iter().position(|known| known == name).with_context(|| {
+        message!(
+            "模型不认识类别 {name:?}；它认识 {}",
+            "the model knows no class {name:?}; it knows {}",
+            names.join(", ")
+        )
+    })
+}
 
 /// The figures that a JSON object names.
 pub(super) fn figures(object: Value) -> Figures {

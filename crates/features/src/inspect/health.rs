@@ -218,11 +218,11 @@ impl Tally {
         } else {
             health.columns = self.columns.len();
             for (place, column) in self.columns.iter().enumerate() {
-                let told = column.conclude(ColumnName::Named(column_name(&meta, place)), std::iter::empty());
-                health.constant += u64::from(told.is_constant());
-                health.empty += u64::from(told.mean.is_nan());
+                let concluded = column.conclude(ColumnName::Named(column_name(&meta, place)), std::iter::empty());
+                health.constant += u64::from(concluded.is_constant());
+                health.empty += u64::from(concluded.mean.is_nan());
                 if place < width {
-                    health.told.push(column.conclude(told.name, sampled(place)));
+                    health.told.push(column.conclude(concluded.name, sampled(place)));
                 }
             }
         }

@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 pub use canary::Canary;
 pub use work::{Progress, TaskProgress, Worked};
 
+use crate::extract::Model;
 use crate::extract::fits::{Fits, ListedFit, WalkFits};
 use crate::extract::part_model::PartModel;
 use crate::extract::set::key_of;
@@ -170,7 +171,8 @@ impl Plan {
             if canary.is_none() {
                 canary = Canary::new(number, &documents, &mut model)?;
             }
-            let source = model.reader.source_of(number)?;
+            // A run of a contextual model counts the windows of all texts, and so reads every part.
+            let source = if feature.model == Model::Onnx { None } else { model.reader.source_of(number)? };
             parts.push(PlannedPart { key, source, documents: count, characters });
             if !there.contains(&key) && !writer.has(key)? {
                 missing.push(number);

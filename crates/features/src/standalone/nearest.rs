@@ -55,8 +55,8 @@ pub fn nearest_to_sum(model: &dyn Fitted, plus: &[String], minus: &[String], k: 
         }
     }
     let found = ctx.install(|| words.nearest.query(&query, k.saturating_add(asked.len())));
-    let of = format!("{} - {}", plus.join(" + "), minus.join(" - "));
-    Ok(Near { of, neighbours: others(&words, found, &asked, k) })
+    let question = format!("{} - {}", plus.join(" + "), minus.join(" - "));
+    Ok(Near { of: question, neighbours: others(&words, found, &asked, k) })
 }
 
 /// The `k` words that are nearest to each word. Those that the model does not know, but makes a vector for, are answered too.

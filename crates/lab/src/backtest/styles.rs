@@ -157,21 +157,21 @@ fn day(cross: &Cross, columns: &[StyleColumn], market: &Market, horizon: usize, 
     };
     let returns = &cross.returns[horizon];
     let is_whole = |k: &usize| !returns[*k].is_nan() && columns.iter().all(|(_, style)| !style[*k].is_nan());
-    let whole: Vec<usize> = (0..cross.names.len()).filter(is_whole).collect();
+    let complete: Vec<usize> = (0..cross.names.len()).filter(is_whole).collect();
     let (mut rank_ic, mut residual) = (f64::NAN, f64::NAN);
-    if whole.len() >= needed.max(columns.len() + 2) {
+    if complete.len() >= needed.max(columns.len() + 2) {
         let mut is_whole = vec![false; cross.names.len()];
-        whole.iter().for_each(|&k| is_whole[k] = true);
+        complete.iter().for_each(|&k| is_whole[k] = true);
         // Sorted once, ranked among some.
         let ranks = |column: &[f64], order: &[u32]| {
             let ranks = ranks_along(column, order.iter().copied().filter(|&k| is_whole[k as usize]));
-            whole.iter().map(|&k| ranks[k]).collect::<Vec<f64>>()
+            complete.iter().map(|&k| ranks[k]).collect::<Vec<f64>>()
         };
         let mut values = ranks(&cross.values, &cross.order);
-        let returns = average_ranks(&whole.iter().map(|&k| returns[k]).collect::<Vec<f64>>());
+        let returns = average_ranks(&complete.iter().map(|&k| returns[k]).collect::<Vec<f64>>());
         rank_ic = pearson(&values, &returns);
         let groups: Vec<Option<u32>> =
-            whole.iter().map(|&k| market.industry(cross.t, cross.names[k] as usize)).collect();
+            complete.iter().map(|&k| market.industry(cross.t, cross.names[k] as usize)).collect();
         let on: Vec<Vec<f64>> = columns.iter().zip(&orders).map(|((_, style), order)| ranks(style, order)).collect();
         if residuals(&mut values, &groups, &on) > NOTHING_LEFT {
             residual = pearson(&average_ranks(&values), &returns);

@@ -120,8 +120,8 @@ mod tests {
                 values
             };
             assert_eq!(sorted(6..12), [6.0, 7.0, 8.0, 9.0, 10.0, 11.0], "reports among reports");
-            let said: f64 = permuted[1..6].iter().map(|s| s.value).sum();
-            assert_eq!(said, 14.0, "news among news");
+            let sum: f64 = permuted[1..6].iter().map(|s| s.value).sum();
+            assert_eq!(sum, 14.0, "news among news");
         });
     }
 }

@@ -233,16 +233,16 @@ mod tests {
             (0..40u32).map(|i| (0..i % 13).map(|j| (i * 7 + j * j * 3) % 20).collect()).collect();
         let params =
             CooccurrenceParams { window: 4, weighting: PairWeighting::Harmonic, ..CooccurrenceParams::default() };
-        let whole = counted(&documents, &params, 1);
+        let in_memory = counted(&documents, &params, 1);
         let spilled = CooccurrenceParams { memory: 0, ..params.clone() };
         for other in [counted(&documents, &params, 8), counted(&documents, &spilled, 2)] {
-            assert_eq!(other.sums, whole.sums);
-            (0..20).for_each(|word| assert_eq!(row(&other, word), row(&whole, word)));
+            assert_eq!(other.sums, in_memory.sums);
+            (0..20).for_each(|word| assert_eq!(row(&other, word), row(&in_memory, word)));
         }
         // The matrix is symmetric.
         for i in 0..20 {
-            for (j, count) in row(&whole, i) {
-                assert!(row(&whole, j as usize).contains(&(i as u32, count)));
+            for (j, count) in row(&in_memory, i) {
+                assert!(row(&in_memory, j as usize).contains(&(i as u32, count)));
             }
         }
     }

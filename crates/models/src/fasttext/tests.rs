@@ -106,13 +106,13 @@ fn a_damaged_file_is_refused_with_its_place() {
         format!("{:#}", FastText::open(&path).unwrap_err())
     };
     for file in ["softmax.bin", "quantised.ftz"] {
-        let whole = std::fs::read(folder().join(file)).unwrap();
-        for cut in (8..whole.len()).step_by(97) {
-            let error = error_of(&whole[..cut]);
+        let intact = std::fs::read(folder().join(file)).unwrap();
+        for cut in (8..intact.len()).step_by(97) {
+            let error = error_of(&intact[..cut]);
             assert!(error.contains("m.bin") && error.contains("ends") || error.contains("byte"), "{cut}: {error}");
         }
         let changed = |at: usize, value: i32| {
-            let mut bytes = whole.clone();
+            let mut bytes = intact.clone();
             bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
             error_of(&bytes)
         };
@@ -122,7 +122,7 @@ fn a_damaged_file_is_refused_with_its_place() {
         assert!(changed(8, 5).contains("the input matrix is"), "{}", changed(8, 5));
         assert!(changed(32, 9).contains("byte 32: there is no loss 9"), "{}", changed(32, 9));
         assert!(changed(64, i32::MAX).contains("are not 2147483647"), "{}", changed(64, i32::MAX));
-        assert!(error_of(&[&whole[..], b"x"].concat()).contains("1 bytes follow"));
+        assert!(error_of(&[&intact[..], b"x"].concat()).contains("1 bytes follow"));
     }
 }
 

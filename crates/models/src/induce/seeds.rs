@@ -212,11 +212,11 @@ mod tests {
 
     #[test]
     fn counts_of_parts_merge_in_any_order() {
-        let whole = seeds(&TEXTS).lexicon(&params()).unwrap();
+        let all_seeds = seeds(&TEXTS).lexicon(&params()).unwrap();
         for (first, second) in [(&TEXTS[..1], &TEXTS[1..]), (&TEXTS[2..], &TEXTS[..2])] {
             let mut parts = seeds(first);
             parts.merge(seeds(second));
-            assert_eq!(parts.lexicon(&params()).unwrap(), whole);
+            assert_eq!(parts.lexicon(&params()).unwrap(), all_seeds);
         }
     }
 

@@ -123,9 +123,9 @@ mod tests {
     fn parts_of_a_place_are_told_by_their_length() {
         let mut out = Vec::new();
         places("云启智联", &mut Vec::new(), &mut out);
-        let whole = prefix(out[3], 4);
-        assert_eq!((text(suffix(whole, 1, 4), 3).as_str(), text(prefix(whole, 3), 3).as_str()), ("启智联", "云启智"));
-        assert_eq!(suffix(whole, 1, 4), prefix(out[2], 3));
-        assert!(prefix(whole, 2) < prefix(whole, 3));
+        let gram = prefix(out[3], 4);
+        assert_eq!((text(suffix(gram, 1, 4), 3).as_str(), text(prefix(gram, 3), 3).as_str()), ("启智联", "云启智"));
+        assert_eq!(suffix(gram, 1, 4), prefix(out[2], 3));
+        assert!(prefix(gram, 2) < prefix(gram, 3));
     }
 }

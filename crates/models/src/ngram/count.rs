@@ -341,10 +341,10 @@ mod tests {
         ) {
             let mut documents: Vec<&str> = documents.iter().map(String::as_str).collect();
             documents.push("甲 乙 丙 丁");
-            let whole = count(&documents, order, 1000, 1 << 20, 1).unwrap();
-            prop_assert_eq!(listed(&whole), naive(&documents, order));
+            let in_memory = count(&documents, order, 1000, 1 << 20, 1).unwrap();
+            prop_assert_eq!(listed(&in_memory), naive(&documents, order));
             for (threads, most_words) in [(1, most_words), (2, most_words), (8, most_words), (8, 1 << 20)] {
-                prop_assert_eq!(&count(&documents, order, block, most_words, threads).unwrap(), &whole);
+                prop_assert_eq!(&count(&documents, order, block, most_words, threads).unwrap(), &in_memory);
             }
         }
     }

@@ -46,8 +46,8 @@ pub(super) fn table(words: &Words) -> Result<Vec<TableSlot>> {
 impl<'a> ModelVocabulary<'a> {
     /// None when the parts do not fit together.
     pub(super) fn new(text: &'a [u8], ends: &'a [u64], table: &'a [TableSlot]) -> Option<ModelVocabulary<'a>> {
-        let whole = ends.last() == Some(&(text.len() as u64)) && ends.len() >= MARKS.len();
-        (whole && !table.is_empty()).then_some(ModelVocabulary { text, ends, table })
+        let fits = ends.last() == Some(&(text.len() as u64)) && ends.len() >= MARKS.len();
+        (fits && !table.is_empty()).then_some(ModelVocabulary { text, ends, table })
     }
 
     /// Parts of the vocabulary: the bytes of the words, the end of each, and the table of their ids.

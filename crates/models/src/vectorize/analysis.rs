@@ -166,9 +166,9 @@ mod tests {
     fn words_are_kept_by_their_part_of_speech() {
         let params = VectorizerParams { pos: vec!["v".into(), "vn".into()], ..VectorizerParams::default() };
         assert_eq!(units(&params, Some(segmenter()), "公司回购股份"), ["回购"]);
-        let whole = VectorizerParams::default();
-        assert_eq!(units(&whole, Some(segmenter()), "公司回购股份，"), ["公司", "回购", "股份"]);
-        assert_eq!(units(&whole, None, " 公司回购\t股份 ， "), ["公司回购", "股份", "，"]);
+        let all_words = VectorizerParams::default();
+        assert_eq!(units(&all_words, Some(segmenter()), "公司回购股份，"), ["公司", "回购", "股份"]);
+        assert_eq!(units(&all_words, None, " 公司回购\t股份 ， "), ["公司回购", "股份", "，"]);
     }
 
     #[test]

@@ -277,16 +277,16 @@ mod tests {
             (0..2000).for_each(|i| { terms.add_unit(format!("{i}").as_bytes()).unwrap(); });
             let at = |i: usize| ids[i % ids.len()];
             let grams: Vec<u32> = pairs.iter().map(|&(a, b)| terms.add_gram(at(a), at(b)).unwrap()).collect();
-            let mut whole = Terms::default();
-            whole.add_unit("别处".as_bytes()).unwrap();
-            let here = whole.take_in(&terms).unwrap();
+            let mut merged = Terms::default();
+            merged.add_unit("别处".as_bytes()).unwrap();
+            let here = merged.take_in(&terms).unwrap();
             for (word, &id) in words.iter().zip(&ids) {
                 prop_assert_eq!(terms.unit(word.as_bytes()), id);
-                prop_assert_eq!(whole.unit(word.as_bytes()), here[id as usize]);
+                prop_assert_eq!(merged.unit(word.as_bytes()), here[id as usize]);
             }
             for (&(a, b), &id) in pairs.iter().zip(&grams) {
                 prop_assert_eq!(terms.gram(at(a), at(b)), id);
-                prop_assert_eq!(text(&whole, here[id as usize]), text(&terms, id));
+                prop_assert_eq!(text(&merged, here[id as usize]), text(&terms, id));
             }
         }
     }

@@ -222,24 +222,24 @@ proptest! {
     #[test]
     fn parts_merged_in_any_order_and_the_file_give_the_same_model(docs in corpora(), params in any_params()) {
         prop_assume!(docs.iter().any(|doc| doc.split(' ').filter(|w| !w.is_empty()).count() >= params.ngram_range.0));
-        let whole = fit(&docs, &params).unwrap();
+        let all_at_once = fit(&docs, &params).unwrap();
         let mut merged = TermCounts::new(&params);
         for doc in docs.iter().rev() {
             let mut one = TermCounts::new(&params);
-            one.add(&whole.1, Fields::body(doc), Some(time(docs.len() as i64 - 1))).unwrap();
+            one.add(&all_at_once.1, Fields::body(doc), Some(time(docs.len() as i64 - 1))).unwrap();
             merged.merge(&one).unwrap();
         }
         let merged = Vectorizer::fit(&merged, &params).unwrap();
         let dir = tempfile::tempdir().unwrap();
         let (a, b) = (dir.path().join("a"), dir.path().join("b"));
-        whole.0.save(&a, &"words").unwrap();
+        all_at_once.0.save(&a, &"words").unwrap();
         merged.save(&b, &"words").unwrap();
         prop_assert_eq!(std::fs::read(&a).unwrap(), std::fs::read(&b).unwrap());
         let read = Vectorizer::read(&ModelFile::open(&a).unwrap()).unwrap();
         for doc in docs.iter().map(String::as_str).chain(["回购 未见 增长"]) {
-            let row = whole.0.transform(&whole.1, Fields::body(doc));
-            prop_assert_eq!(&row, &merged.transform(&whole.1, Fields::body(doc)));
-            prop_assert_eq!(&row, &read.transform(&whole.1, Fields::body(doc)));
+            let row = all_at_once.0.transform(&all_at_once.1, Fields::body(doc));
+            prop_assert_eq!(&row, &merged.transform(&all_at_once.1, Fields::body(doc)));
+            prop_assert_eq!(&row, &read.transform(&all_at_once.1, Fields::body(doc)));
         }
     }
 }

@@ -287,8 +287,8 @@ mod tests {
         assert!(error_of("2 1\n增长 1\n增长 1\n".as_bytes()).contains("more than one vector"));
         assert!(error_of("1 1\n增长 NaN\n".as_bytes()).contains("no number"));
         vectors().export(&path, VectorFormat::Binary).unwrap();
-        let whole = std::fs::read(&path).unwrap();
-        let cut = error_of(&whole[..whole.len() - 5]);
+        let intact = std::fs::read(&path).unwrap();
+        let cut = error_of(&intact[..intact.len() - 5]);
         assert!(cut.contains("word 3 of 3") && cut.contains("ends within"), "{cut}");
         let mut spaced = vectors();
         spaced.words[1] = "a b".into();

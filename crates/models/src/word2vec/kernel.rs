@@ -288,9 +288,9 @@ fn exp_not_above_one(x: f32) -> f32 {
     const ROUND: f32 = 12_582_912.0;
     let x = -x.min(87.0);
     let rounded = x.mul_add(std::f32::consts::LOG2_E, ROUND);
-    let whole = rounded - ROUND;
+    let integer = rounded - ROUND;
     // ln 2 in two parts, the first of few bits.
-    let rest = whole.mul_add(2.121_944_4e-4, whole.mul_add(-0.693_359_4, x));
+    let rest = integer.mul_add(2.121_944_4e-4, integer.mul_add(-0.693_359_4, x));
     let terms = [1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0];
     f32::from_bits(polynomial(&terms, rest).to_bits().wrapping_add(rounded.to_bits() << 23))
 }

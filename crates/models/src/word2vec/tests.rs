@@ -68,13 +68,17 @@ fn one_two_and_eight_threads_and_a_break_give_the_same_bytes() {
     for (i, form) in FORMS.into_iter().enumerate() {
         let params = params(form);
         let begin = |params: &Word2vecParams| begin(&names, (&counts, &numbers), params, 5).unwrap();
-        let mut whole = begin(&params);
-        whole.finish(None, &ctx(1)).unwrap();
-        assert!(whole.left() == 0 && whole.passes()[1].loss < whole.passes()[0].loss, "{:?}", whole.passes());
+        let mut uninterrupted = begin(&params);
+        uninterrupted.finish(None, &ctx(1)).unwrap();
+        assert!(
+            uninterrupted.left() == 0 && uninterrupted.passes()[1].loss < uninterrupted.passes()[0].loss,
+            "{:?}",
+            uninterrupted.passes()
+        );
         for threads in [2, 8] {
             let mut other = begin(&params);
             other.finish(None, &ctx(threads)).unwrap();
-            assert!(other.weights == whole.weights, "{threads} threads");
+            assert!(other.weights == uninterrupted.weights, "{threads} threads");
         }
         // Stopped after the first of two passes.
         let keep = checkpoint(&format!("form {i}"));
@@ -85,7 +89,7 @@ fn one_two_and_eight_threads_and_a_break_give_the_same_bytes() {
         resumed.resume(&keep).unwrap();
         assert_eq!((resumed.left(), resumed.passes().len()), (1, 1));
         resumed.finish(Some(&keep), &ctx(2)).unwrap();
-        assert!(resumed.weights == whole.weights && resumed.passes()[1].loss == whole.passes()[1].loss);
+        assert!(resumed.weights == uninterrupted.weights && resumed.passes()[1].loss == uninterrupted.passes()[1].loss);
         let mut other = begin(&params);
         other.resume(&checkpoint("another corpus")).unwrap();
         assert_eq!(other.passes(), []);

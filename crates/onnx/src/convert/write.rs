@@ -76,7 +76,7 @@ pub(super) struct NewGraph {
     pub weights: Vec<NewWeight>,
 }
 
-/// What the writing of a graph met.
+/// Numbers and weights that changed while a graph was written.
 #[derive(Default)]
 pub(super) struct Written {
     /// Numbers that half precision cannot hold.

@@ -215,8 +215,8 @@ fn a_text_ends_behind_a_stop_word() {
     let ctx = Ctx::new(2, 1).unwrap();
     for beams in [1, 3] {
         let search = SearchParams { beams, ..SearchParams::default() };
-        let whole = open("gpt2", search.clone()).write("净利润同比增长", &ctx).unwrap().remove(0);
-        let stop = whole.text.chars().skip(1).find(char::is_ascii).unwrap().to_string();
+        let all_at_once = open("gpt2", search.clone()).write("净利润同比增长", &ctx).unwrap().remove(0);
+        let stop = all_at_once.text.chars().skip(1).find(char::is_ascii).unwrap().to_string();
         let search = SearchParams { stops: vec!["不会出现的".into(), stop.clone()], ..search };
         let found = open("gpt2", search).write("净利润同比增长", &ctx).unwrap();
         for found in &found {
@@ -224,9 +224,9 @@ fn a_text_ends_behind_a_stop_word() {
             assert!(at.is_none_or(|at| at == found.text.len()), "{found:?}");
         }
         if beams == 1 {
-            let end = whole.text.find(&stop).unwrap() + stop.len();
-            assert_eq!(found[0].text, whole.text[..end]);
-            assert!(found[0].ids.len() < whole.ids.len());
+            let end = all_at_once.text.find(&stop).unwrap() + stop.len();
+            assert_eq!(found[0].text, all_at_once.text[..end]);
+            assert!(found[0].ids.len() < all_at_once.ids.len());
         }
     }
 }

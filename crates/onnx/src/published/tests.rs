@@ -248,7 +248,7 @@ fn a_prompt_is_a_name_or_a_text() {
 
 #[test]
 fn a_folder_that_is_not_whole_says_what_is_wrong() {
-    let said = |change: &dyn Fn(&Path)| {
+    let error_after = |change: &dyn Fn(&Path)| {
         let folder = folder("bert", "dense");
         change(folder.path());
         format!("{:#}", Published::read(folder.path()).unwrap_err())
@@ -308,7 +308,7 @@ fn a_folder_that_is_not_whole_says_what_is_wrong() {
             &["\"token_embeddings\""],
         ),
     ] {
-        let error = said(change);
+        let error = error_after(change);
         assert!(parts.iter().all(|part| error.contains(part)), "{parts:?}: {error}");
     }
 }

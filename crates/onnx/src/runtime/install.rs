@@ -171,8 +171,8 @@ fn run(mut command: Command, ctx: &Ctx) -> Result<Option<Message>> {
     };
     let text = reader.join().unwrap_or_default();
     let last = text.lines().rev().map(str::trim).find(|line| !line.is_empty());
-    let told = || last.map_or(Word("没有输出", "it said nothing").into(), Message::same);
-    Ok((!status.success()).then(told))
+    let last_line = || last.map_or(Word("没有输出", "it said nothing").into(), Message::same);
+    Ok((!status.success()).then(last_line))
 }
 
 /// Puts the new folder in the place of the old one, which is removed afterwards.

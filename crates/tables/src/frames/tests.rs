@@ -53,30 +53,30 @@ fn a_table_that_is_cut_short_zeroed_or_altered_is_never_served() {
     let path = dir.path().join("x.parquet");
     let mut draw = ChaCha8Rng::seed_from_u64(2);
     write_parquet(&path, &mut frame(4096, &mut draw)).unwrap();
-    let whole = fs::read(&path).unwrap();
+    let intact = fs::read(&path).unwrap();
     let refused = |bytes: &[u8]| {
         fs::write(&path, bytes).unwrap();
         disk::damage_of(&path, None).unwrap().expect("damage is seen").flaw
     };
     for i in 0..200 {
-        let length = if i < 100 { i } else { whole.len() * (i - 100) / 100 };
-        assert!(matches!(refused(&whole[..length]), Flaw::CutShort | Flaw::Altered), "{length}");
-        assert!(matches!(refused(&whole[..whole.len() - 1 - i]), Flaw::CutShort | Flaw::Altered), "{i} less");
+        let length = if i < 100 { i } else { intact.len() * (i - 100) / 100 };
+        assert!(matches!(refused(&intact[..length]), Flaw::CutShort | Flaw::Altered), "{length}");
+        assert!(matches!(refused(&intact[..intact.len() - 1 - i]), Flaw::CutShort | Flaw::Altered), "{i} less");
     }
-    for page in (0..whole.len()).step_by(4096) {
-        let mut zeroed = whole.clone();
-        zeroed[page..(page + 4096).min(whole.len())].fill(0);
+    for page in (0..intact.len()).step_by(4096) {
+        let mut zeroed = intact.clone();
+        zeroed[page..(page + 4096).min(intact.len())].fill(0);
         assert!(matches!(refused(&zeroed), Flaw::Altered | Flaw::Unsealed), "page at {page}");
     }
-    let seal_at = whole.windows(8).position(|bytes| bytes == MAGIC).unwrap();
-    let anywhere: Vec<usize> = (0..2000).map(|_| draw.random_range(0..whole.len())).collect();
-    for at in anywhere.into_iter().chain(seal_at..whole.len()) {
-        let mut altered = whole.clone();
+    let seal_at = intact.windows(8).position(|bytes| bytes == MAGIC).unwrap();
+    let anywhere: Vec<usize> = (0..2000).map(|_| draw.random_range(0..intact.len())).collect();
+    for at in anywhere.into_iter().chain(seal_at..intact.len()) {
+        let mut altered = intact.clone();
         altered[at] ^= 1 << draw.random_range(0..8);
         assert!(matches!(refused(&altered), Flaw::Altered | Flaw::Unsealed | Flaw::CutShort), "byte {at}");
     }
     // The error names the file and the way out.
-    let mut altered = whole.clone();
+    let mut altered = intact.clone();
     altered[seal_at / 2] ^= 1;
     fs::write(&path, &altered).unwrap();
     for error in [read_parquet(&path, None).err(), read_foreign_parquet(&path, None).err()] {
@@ -85,7 +85,7 @@ fn a_table_that_is_cut_short_zeroed_or_altered_is_never_served() {
         assert!(error.to_string().contains("inkstone run makes it again"), "{error}");
     }
     assert_eq!(rows_of_parquet(&path).unwrap(), 4096, "the footer is whole");
-    fs::write(&path, &whole[..whole.len() - 9]).unwrap();
+    fs::write(&path, &intact[..intact.len() - 9]).unwrap();
     assert!(rows_of_parquet(&path).is_err());
     fs::remove_file(&path).unwrap();
     assert_eq!(disk::damage_of(&path, None).unwrap(), Some(Damage::new(&path, Flaw::Missing)));

@@ -400,8 +400,8 @@ mod tests {
         assert_eq!(report.unreachable, []);
         let mut wrong = Vec::new();
         for entry in &words.words.entries {
-            let whole = cut(&words, &entry.word) == [entry.word.as_str()];
-            if whole != (entry.frequency != Some(0)) {
+            let is_one_token = cut(&words, &entry.word) == [entry.word.as_str()];
+            if is_one_token != (entry.frequency != Some(0)) {
                 wrong.push(entry.word.as_str());
             }
         }
@@ -423,8 +423,8 @@ mod tests {
         }
         // A frequency of 1 in 60 million is too low to win over two common words; without one, the word would be cut whole.
         assert_eq!(cut(&words, "公司拟回购")[0], "公司");
-        let whole = Segmenter::with_words(&plain(), dir.path(), &[DictionaryEntry::word("公司拟")]).unwrap();
-        assert_eq!(cut(&whole, "公司拟回购")[0], "公司拟");
+        let segmenter = Segmenter::with_words(&plain(), dir.path(), &[DictionaryEntry::word("公司拟")]).unwrap();
+        assert_eq!(cut(&segmenter, "公司拟回购")[0], "公司拟");
         let error = Segmenter::new(&params, Path::new("/nowhere")).err().unwrap();
         assert!(format!("{error:#}").contains("/nowhere/mine.txt ([tokenizer] dictionaries)"), "{error:#}");
     }

@@ -89,7 +89,10 @@ pub(crate) fn filled() -> Arc<TempDir> {
         serde_json::json!({"file": "data/新闻_gbk.csv", "row": row, "column": "published_at", "reason": reason,
             "value": "2024-13-01", "raw": raw})
     };
-    let rejects = [reject(17, "no such date", "600517,2024-13-01,瑞禾电气"), reject(1203, "empty title", "000001,,")];
+    let rejects = [
+        reject(17, "no such date or time", "600517,2024-13-01,瑞禾电气"),
+        reject(1203, "empty title and body", "000001,,"),
+    ];
     let lines: String = rejects.iter().map(|r| format!("{r}\n")).collect();
     disk::write_atomic(&project.rejects(), |out| Ok(std::io::Write::write_all(out, lines.as_bytes())?)).unwrap();
     dir

@@ -69,8 +69,8 @@ fn staged(dir: &Arc<tempfile::TempDir>, change: impl FnOnce(&mut Workspace)) -> 
             Ok(Vec::new())
         }));
         w.judgement = Some(Arc::new(|_| {
-            let told = Judgement { checks: 10, passed: 7, warned: 1, failed: 1, trials: 17, ..Judged::default() };
-            Ok(Some(Judgement { deflated_sharpe: 0.83, ..told }))
+            let judgement = Judgement { checks: 10, passed: 7, warned: 1, failed: 1, trials: 17, ..Judged::default() };
+            Ok(Some(Judgement { deflated_sharpe: 0.83, ..judgement }))
         }));
         change(w);
     });

@@ -13,6 +13,7 @@ use crate::{Language, figures, look, width};
 use inkstone_corpus::ingest::{Preview, Table};
 
 use inkstone_base::language::{Message, Word};
+use inkstone_base::terms::term;
 
 /// Cells of a column of the preview at the most.
 const WIDEST: usize = 26;
@@ -232,13 +233,14 @@ fn result<'a>(seen: &'a Preview, table: Table, cells: usize, language: Language)
     let mut reasons: Vec<(&String, &usize)> = seen.rejected.iter().collect();
     reasons.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
     for (reason, n) in reasons {
-        let text = format!("{} {}", width::right(&count(*n), 5), width::cut(reason, cells.saturating_sub(6)));
+        let text = format!("{} {}", width::right(&count(*n), 5), width::cut(&term(reason), cells.saturating_sub(6)));
         lines.push(Line::styled(text, look::NOTE));
     }
     for (row, column, reason, value) in &seen.examples {
         let row = format!("{} {}", say(words::ROW), figures::count(*row));
+        let reason = term(reason);
         let parts: Vec<&str> =
-            [row.as_str(), column, reason, value].into_iter().filter(|part| !part.is_empty()).collect();
+            [row.as_str(), column, &reason, value].into_iter().filter(|part| !part.is_empty()).collect();
         let text = parts.join(" · ");
         lines.push(Line::styled(width::cut(&text, cells), look::DIM));
     }

@@ -121,11 +121,12 @@ impl ModelSetting {
         };
         match self.takes {
             Takes::Whole(key) | Takes::Number(key) => {
-                let whole = matches!(self.takes, Takes::Whole(_));
+                let is_integer = matches!(self.takes, Takes::Whole(_));
                 let Bound { least, most, .. } = bound_of(key)?;
-                let number = text.parse::<f64>().ok().filter(|_| !whole || text.parse::<u64>().is_ok());
+                let number = text.parse::<f64>().ok().filter(|_| !is_integer || text.parse::<u64>().is_ok());
                 let fits = number.is_some_and(|value| (least..=most).contains(&&value));
-                (!fits).then(|| format!("{} {least}–{most}", say(if whole { words::WHOLE } else { words::NUMBER })))
+                (!fits)
+                    .then(|| format!("{} {least}–{most}", say(if is_integer { words::WHOLE } else { words::NUMBER })))
             }
             Takes::One(choices) => (!choices.contains(&text)).then(|| choices.join(" / ")),
             Takes::Switch(choices) => (!choices.contains(&text)).then(|| choices.join(" / ")),

@@ -127,7 +127,7 @@ mod tests {
         let characters: Vec<Range<usize>> = (0..text.len() / 3).map(|i| 3 * i..3 * i + 3).collect();
         let lines = strip(&text, &tokens(&characters), 0, &(300..306), (10, 2));
         assert_eq!((lines.len(), marked(&lines)), (2, "‹拟,回›".to_owned()));
-        let whole = strip(&text, &tokens(std::slice::from_ref(&(0..text.len()))), 0, &(0..text.len()), (10, 2));
-        assert_eq!(whole.len(), 2, "a token of any length is cut at the rows");
+        let one_token = strip(&text, &tokens(std::slice::from_ref(&(0..text.len()))), 0, &(0..text.len()), (10, 2));
+        assert_eq!(one_token.len(), 2, "a token of any length is cut at the rows");
     }
 }

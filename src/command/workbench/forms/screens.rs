@@ -81,7 +81,7 @@ fn settings_list_every_key_with_what_it_is() {
     insta::assert_snapshot!("settings", bench.screen(SMALL, ","));
     insta::assert_snapshot!("settings_keys", bench.screen(SMALL, "jjj<enter>jjj"));
     insta::assert_snapshot!("settings_large_english", bench.screen(LARGE, "<esc>LGkkkkkkkk<enter>jj"));
-    insta::assert_snapshot!("settings_typing", bench.screen(SMALL, "e<end>x("));
+    insta::assert_snapshot!("settings_typing_english", bench.screen(SMALL, "e<end>x("));
 }
 
 #[test]

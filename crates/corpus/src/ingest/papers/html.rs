@@ -385,8 +385,8 @@ mod tests {
     fn the_encoding_is_as_declared_and_a_broken_byte_costs_one_character() {
         let html = "<meta charset=gb2312><title>产能投放</title><p>公司净利润同比增长，订单充足，产能释放。</p>";
         let mut bytes = encoding_rs::GB18030.encode(html).0.into_owned();
-        let whole = read(&bytes, "page", None, &LIMITS).unwrap();
-        assert_eq!((whole.title.as_str(), whole.encoding.as_deref()), ("产能投放", Some("gb18030")));
+        let parsed_page = read(&bytes, "page", None, &LIMITS).unwrap();
+        assert_eq!((parsed_page.title.as_str(), parsed_page.encoding.as_deref()), ("产能投放", Some("gb18030")));
         let at = bytes.len() - 6;
         bytes[at] = 0xff;
         let broken = read(&bytes, "page", None, &LIMITS).unwrap();

@@ -22,9 +22,9 @@ fn of_two_sources_of_prices_the_first_counts_and_the_differences_are_told() {
     assert_eq!(closes(&desk), [7.0, 7.5, 8.0]);
     assert_eq!((report.rows_in, report.rows_out), (5, 3), "what another source gave is no loss, and no reject");
     assert_eq!((report.dropped["price that a source before has"], desk.rejects().len()), (2, 0));
-    let told = &report.facts["prices_of_several_sources"];
-    assert_eq!((&told["rows"], &told["rows_that_differ"]), (&json!(2), &json!(1)));
-    assert_eq!(told["largest"], json!("2024-03-04 600000.SH close: 7.5 (a), 9 (b)"));
+    let differences = &report.facts["prices_of_several_sources"];
+    assert_eq!((&differences["rows"], &differences["rows_that_differ"]), (&json!(2), &json!(1)));
+    assert_eq!(differences["largest"], json!("2024-03-04 600000.SH close: 7.5 (a), 9 (b)"));
     assert!(desk.run(&both).unchanged);
     // The order of the sources decides, and a setting before it.
     let turned = desk.run(&[both[1].clone(), both[0].clone()]);
@@ -44,9 +44,9 @@ fn of_two_sources_of_prices_the_first_counts_and_the_differences_are_told() {
     );
     let grown = desk.run(&[both[1].clone(), both[0].clone()]);
     assert_eq!(closes(&desk), [7.0, 7.5, 8.0, 8.0]);
-    let told = &grown.facts["prices_of_several_sources"];
-    assert_eq!((&told["rows"], &told["rows_that_differ"], grown.rows_in), (&json!(3), &json!(2), 7));
-    assert_eq!(told["largest"], json!("2024-03-06 600000.SH close: 8 (a), 88 (b)"));
+    let differences = &grown.facts["prices_of_several_sources"];
+    assert_eq!((&differences["rows"], &differences["rows_that_differ"], grown.rows_in), (&json!(3), &json!(2), 7));
+    assert_eq!(differences["largest"], json!("2024-03-06 600000.SH close: 8 (a), 88 (b)"));
     desk.params.precedence = vec!["c".into()];
     let error = desk.error(&both);
     assert!(error.contains("no source of prices \"c\"") && error.contains("a, b"), "{error}");

@@ -28,8 +28,8 @@ pub(crate) fn run(
     score: DocumentScores<'_>,
     explained: &mut ExplainedText,
 ) -> Result<()> {
-    let whole = ReadDocument { windows: Vec::new(), ..document.clone() };
-    let variants: Vec<ReadDocument> = std::iter::once(whole.clone())
+    let uncut = ReadDocument { windows: Vec::new(), ..document.clone() };
+    let variants: Vec<ReadDocument> = std::iter::once(uncut.clone())
         .chain(texts.ranges.iter().take(MOST).map(|range| without(document, range)))
         .collect();
     fill(&score(&variants)?, texts, model, explained);
@@ -48,7 +48,7 @@ pub(crate) fn run(
         let cut = |left: ReadDocument, place: &Range<usize>| {
             without(&left, &(range.start + place.start..range.start + place.end))
         };
-        places.iter().rev().fold(whole.clone(), cut)
+        places.iter().rev().fold(uncut.clone(), cut)
     };
     let scores = score(&words.iter().map(without_word).collect::<Vec<_>>())?;
     let found = words.into_iter().zip(scores).map(|((word, places), score)| ExplainedWord {

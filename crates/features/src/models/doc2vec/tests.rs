@@ -58,8 +58,8 @@ fn texts_of_a_subject_are_near_each_other_and_a_text_has_one_vector() {
             near.iter().sum::<f32>() / near.len() as f32
         };
         // With distributed memory the words around say all that there is to say of so plain a text.
-        let told = architecture == Architecture::Dm || mean(0) > mean(1) + 0.3;
-        assert!(told, "{architecture:?}: {} in a subject, {} across", mean(0), mean(1));
+        let are_nearer = architecture == Architecture::Dm || mean(0) > mean(1) + 0.3;
+        assert!(are_nearer, "{architecture:?}: {} in a subject, {} across", mean(0), mean(1));
         assert_eq!(found[9], [0.0; 16]);
         assert_eq!(found[10], found[0]);
     }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 use super::encoder::is_there;
 use super::{Encoder, Head};
-use crate::fitted::{Columns, EvalParams, Figures, Fitted, Rows};
+use crate::fitted::{Columns, EvalParams, Figures, Fitted, Rows, place_of_class};
 use crate::lines::{Line, Lines};
 use crate::models::estimators::plain::corpus::LabelledCorpus;
 use crate::models::estimators::plain::fitted::{columns, figures, table};
@@ -67,19 +67,7 @@ impl FittedHead {
     fn class(&self, scores: &[f64], of: Option<&str>) -> Result<usize> {
         match of {
             None => Ok((0..scores.len()).rev().max_by(|&a, &b| scores[a].total_cmp(&scores[b])).unwrap_or(0)),
-            Some(_) if self.names().is_empty() => {
-                bail!(
-                    "该模型估计数值：没有类别可由 --of 指定",
-                    "the model estimates a value: there is no class to name with --of"
-                )
-            }
-            Some(name) => self.names().iter().position(|known| known == name).with_context(|| {
-                message!(
-                    "模型不认识类别 {name:?}；它认识 {}",
-                    "the model knows no class {name:?}; it knows {}",
-                    self.names().join(", ")
-                )
-            }),
+            Some(name) => place_of_class(self.names(), name),
         }
     }
 }

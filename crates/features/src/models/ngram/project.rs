@@ -320,11 +320,11 @@ mod tests {
         for smoothing in [Smoothing::KneserNey, Smoothing::JelinekMercer] {
             let mut feature = feature();
             feature.surprise.smoothing = smoothing;
-            let whole = rows(&Corpus::new(0), &texts, &feature).0;
+            let all_rows = rows(&Corpus::new(0), &texts, &feature).0;
             for threads in [1, 8] {
                 let mut corpus = Corpus::new(0);
                 corpus.ctx = Ctx::new(threads, 1).unwrap();
-                assert_eq!(bits(&rows(&corpus, &texts, &feature).0), bits(&whole));
+                assert_eq!(bits(&rows(&corpus, &texts, &feature).0), bits(&all_rows));
             }
             // Without everything after some moment, what came before is the same.
             for kept in [30, 60, 85] {

@@ -299,8 +299,8 @@ mod tests {
         let corpus = corpus();
         // One window holds the second document's head and its tail.
         let rows = |strategy: &str, compose| corpus.rows(corpus.run(&feature(strategy, compose)).0);
-        let whole = rows("none", 0);
-        assert!(near(&rows("head:8", 512)[0], &whole[0]), "a window that holds all of it");
+        let uncut = rows("none", 0);
+        assert!(near(&rows("head:8", 512)[0], &uncut[0]), "a window that holds all of it");
         let [head, tail, all] = ["head:8", "tail:8", "none"].map(|strategy| rows(strategy, 24));
         assert!(!near(&head[0], &tail[0]) && !near(&all[0], &head[0]));
         let between = |column: usize| {

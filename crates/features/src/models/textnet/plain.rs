@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 
 use crate::fitted::Opened;
-use crate::fitted::{Columns, EvalParams, Figures, Fitted, Rows};
+use crate::fitted::{Columns, EvalParams, Figures, Fitted, Rows, place_of_class};
 use crate::lines::{Cutter, Line, Lines};
 use crate::models::estimators::Learn;
 use crate::models::estimators::plain::corpus::LabelledCorpus;
@@ -158,18 +158,10 @@ impl Fitted for Opened<TextNet> {
 
     fn explain(&self, line: &Line<'_>, of: Option<&str>) -> Result<Explanation> {
         let names = self.model.names();
-        let of = of.map(|name| {
-            names.iter().position(|known| known == name).with_context(|| {
-                message!(
-                    "模型不认识类别 {name:?}；它认识 {}",
-                    "the model knows no class {name:?}; it knows {}",
-                    names.join(", ")
-                )
-            })
-        });
+        let class = of.map(|name| place_of_class(names, name));
         let fields = fields(line);
         let tokens = tokens(&fields, &self.cutter);
-        let found = self.model.reasons(&self.model.document(&tokens), of.transpose()?)?;
+        let found = self.model.reasons(&self.model.document(&tokens), class.transpose()?)?;
         let name = &names[found.of];
         let (of, score) = match found.against.map(|other| &names[other]) {
             Some(other) => (format!("{name} over {other}"), format!("ln(p({name}) / p({other}))")),

@@ -345,12 +345,12 @@ mod tests {
     }
 
     /// The text of a day. The same words say two things by their order.
-    fn said(t: u64) -> usize {
+    fn body_of(t: u64) -> usize {
         (t as usize * 7 + t as usize / 5) % BODIES.len()
     }
 
     fn texts() -> Vec<Text> {
-        (0..DAYS).map(|t| (day(t).and_hms_opt(10, 0, 0).unwrap(), Kind::News, "远山", BODIES[said(t)])).collect()
+        (0..DAYS).map(|t| (day(t).and_hms_opt(10, 0, 0).unwrap(), Kind::News, "远山", BODIES[body_of(t)])).collect()
     }
 
     /// Texts foretell the return of two days later; from day `torn` on, prices are random.
@@ -358,7 +358,7 @@ mod tests {
         let mut prices = "date,code,open,close,vwap\n".to_owned();
         let mut price = 100.0;
         for t in 0..DAYS {
-            let up = t >= 2 && if t < torn { said(t - 2).is_multiple_of(2) } else { t.is_multiple_of(3) };
+            let up = t >= 2 && if t < torn { body_of(t - 2).is_multiple_of(2) } else { t.is_multiple_of(3) };
             price *= if up { 1.02 } else { 0.98 } + 0.0001 * (t % 7) as f64;
             for (code, price) in [("600001.SH", price), ("000001.SZ", 10.0)] {
                 prices += &format!("{},{code},{price},{price},{price}\n", day(t));
@@ -423,13 +423,13 @@ mod tests {
     #[test]
     fn what_words_in_their_order_foretold_is_foreseen() {
         for model in [Model::TextCnn, Model::TextRnn] {
-            let (whole, report) = scores(&texts(), DAYS, model, 2);
-            assert!(whole[..40].iter().all(|score| score.is_nan()), "the first window has nothing before it");
+            let (all_scores, report) = scores(&texts(), DAYS, model, 2);
+            assert!(all_scores[..40].iter().all(|score| score.is_nan()), "the first window has nothing before it");
             assert_eq!((report.rows_out, report.dropped["before the first test window"]), (50, 40));
-            let right = (40..DAYS).filter(|&t| (whole[t as usize] > 0.0) == said(t).is_multiple_of(2)).count();
-            assert!(right >= 48, "{model:?}: {right} of 50, {whole:?}");
+            let right = (40..DAYS).filter(|&t| (all_scores[t as usize] > 0.0) == body_of(t).is_multiple_of(2)).count();
+            assert!(right >= 48, "{model:?}: {right} of 50, {all_scores:?}");
             for threads in [1, 8] {
-                assert_eq!(bits(&scores(&texts(), DAYS, model, threads).0), bits(&whole), "{model:?}, {threads}");
+                assert_eq!(bits(&scores(&texts(), DAYS, model, threads).0), bits(&all_scores), "{model:?}, {threads}");
             }
         }
     }
@@ -437,13 +437,13 @@ mod tests {
     #[test]
     fn later_texts_and_prices_change_no_score() {
         for model in [Model::TextCnn, Model::TextRnn] {
-            let whole = scores(&texts(), DAYS, model, 2).0;
+            let all_scores = scores(&texts(), DAYS, model, 2).0;
             for kept in [55u64, 70] {
                 let mut other = texts();
                 other[kept as usize..].iter_mut().for_each(|text| text.3 = "海外火灾停产，保险赔付核定，停产。");
                 let torn = scores(&other, kept, model, 2).0;
-                assert_eq!(bits(&torn[..kept as usize]), bits(&whole[..kept as usize]), "{model:?}, {kept}");
-                assert_ne!(bits(&torn[kept as usize..]), bits(&whole[kept as usize..]));
+                assert_eq!(bits(&torn[..kept as usize]), bits(&all_scores[..kept as usize]), "{model:?}, {kept}");
+                assert_ne!(bits(&torn[kept as usize..]), bits(&all_scores[kept as usize..]));
             }
         }
     }
@@ -451,17 +451,17 @@ mod tests {
     #[test]
     fn networks_begin_with_the_vintage_before_each_fold() {
         for model in [Model::TextCnn, Model::TextRnn] {
-            let (whole, report) = scores_of(&begun(model), &texts(), DAYS, 2);
+            let (all_scores, report) = scores_of(&begun(model), &texts(), DAYS, 2);
             assert_eq!(report.rows_out, 50);
-            assert_ne!(bits(&whole), bits(&scores(&texts(), DAYS, model, 2).0), "the vectors are used");
+            assert_ne!(bits(&all_scores), bits(&scores(&texts(), DAYS, model, 2).0), "the vectors are used");
             for threads in [1, 8] {
-                assert_eq!(bits(&scores_of(&begun(model), &texts(), DAYS, threads).0), bits(&whole), "{threads}");
+                assert_eq!(bits(&scores_of(&begun(model), &texts(), DAYS, threads).0), bits(&all_scores), "{threads}");
             }
             for kept in [55u64, 70] {
                 let mut other = texts();
                 other[kept as usize..].iter_mut().for_each(|text| text.3 = "海外火灾停产，保险赔付核定，停产。");
                 let torn = scores_of(&begun(model), &other, kept, 2).0;
-                assert_eq!(bits(&torn[..kept as usize]), bits(&whole[..kept as usize]), "{model:?}, {kept}");
+                assert_eq!(bits(&torn[..kept as usize]), bits(&all_scores[..kept as usize]), "{model:?}, {kept}");
             }
             let networks: Vec<serde_json::Value> = {
                 let mut corpus = Corpus::new(0);

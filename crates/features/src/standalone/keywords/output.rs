@@ -75,8 +75,8 @@ pub fn run(lines: &mut Lines, extractor: &Extractor, output: &Path, formulas: Fo
             let mut sums = KeywordSums::default();
             let mut text = Vec::new();
             for line in chunk {
-                let whole = line.whole();
-                let found = extractor.find(line, &whole);
+                let text_of_line = line.whole();
+                let found = extractor.find(line, &text_of_line);
                 write_document(extractor, line, &found, shape, &mut text, &mut sums)?;
             }
             ctx.advance(chunk.len() as u64)?;

@@ -239,10 +239,10 @@ fn a_broken_stream_and_missing_columns_are_told() {
         format!("{:#}", mapped.unwrap_err())
     };
     assert!(run(b"id,body\n".to_vec(), &columns(None)).contains("no Arrow stream"));
-    let whole = stream(&frame(1000));
-    assert!(run(whole[..whole.len() / 2].to_vec(), &columns(None)).contains("cannot be read on"));
+    let one_frame = stream(&frame(1000));
+    assert!(run(one_frame[..one_frame.len() / 2].to_vec(), &columns(None)).contains("cannot be read on"));
     let absent = StreamColumns { text: "text".into(), ..columns(None) };
-    assert!(run(whole.clone(), &absent).contains("there is no column \"text\"; the columns are id, body, time"));
+    assert!(run(one_frame.clone(), &absent).contains("there is no column \"text\"; the columns are id, body, time"));
     let mut renamed = frame(3);
     renamed.rename("id", "length".into()).unwrap();
     assert!(

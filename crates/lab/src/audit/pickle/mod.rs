@@ -511,12 +511,12 @@ mod tests {
     fn what_a_pickle_would_run_is_refused_by_name_and_damage_is_an_error() {
         let harmful = b"cos\nsystem\n(S'true'\ntR.";
         assert!(frame(harmful).unwrap_err().to_string().contains("names os.system"), "the call is refused");
-        let whole = std::fs::read(Path::new(FOLDER).join("frame.pandas3.p5.pkl")).unwrap();
-        for length in 0..whole.len() {
-            assert!(frame(&whole[..length]).is_err(), "{length} bytes");
+        let intact = std::fs::read(Path::new(FOLDER).join("frame.pandas3.p5.pkl")).unwrap();
+        for length in 0..intact.len() {
+            assert!(frame(&intact[..length]).is_err(), "{length} bytes");
         }
-        for at in 0..whole.len() {
-            let mut damaged = whole.clone();
+        for at in 0..intact.len() {
+            let mut damaged = intact.clone();
             damaged[at] ^= 0x55;
             let _ = frame(&damaged);
         }

@@ -64,16 +64,16 @@ fn gradients_are_the_difference_quotients() {
         check_gradients(&format!("{params:?}"), values, |values| {
             let (loss, by_weight, _) = net.differentiated(&net.ready_of(values.to_vec(), &rows), &pieces[0]);
             // The rows that are not read have no gradient.
-            let whole = by_weight.into_iter().zip(&rows).zip(&shapes).map(|((by, rows), (_, all, dim))| match rows {
+            let dense = by_weight.into_iter().zip(&rows).zip(&shapes).map(|((by, rows), (_, all, dim))| match rows {
                 None => by,
                 Some(rows) => {
-                    let mut whole = vec![0.0; all * dim];
+                    let mut dense = vec![0.0; all * dim];
                     let to = rows.iter().zip(by.chunks(*dim));
-                    to.for_each(|(&row, by)| whole[row as usize * dim..][..*dim].copy_from_slice(by));
-                    whole
+                    to.for_each(|(&row, by)| dense[row as usize * dim..][..*dim].copy_from_slice(by));
+                    dense
                 }
             });
-            (loss, whole.collect())
+            (loss, dense.collect())
         });
     }
 }

@@ -11,8 +11,8 @@ pub(super) fn push_number(out: &mut Vec<u8>, value: f32) {
         return;
     }
     let scaled = |&(decimals, power): &(u32, f64)| {
-        let whole = (size * power).round();
-        ((whole / power) as f32 == value.abs()).then_some((whole as u64, decimals))
+        let digits_of_size = (size * power).round();
+        ((digits_of_size / power) as f32 == value.abs()).then_some((digits_of_size as u64, decimals))
     };
     // Most numbers need 6 to 8 decimals. Those that need more go the long way.
     match TRIED.iter().find_map(scaled).filter(|_| size < 1e6) {

@@ -212,9 +212,9 @@ proptest! {
 /// log10 p(word | context) by the definition of a back-off model, and the order of the n-gram that gives it.
 fn defined(model: &Ngram, context: &[u32], word: u32) -> (f32, u32) {
     let context = &context[context.len().saturating_sub(model.order() - 1)..];
-    let whole = [context, &[word]].concat();
-    if let Some(entry) = model.trie.find(&whole) {
-        return (model.log10[context.len()][entry as usize], whole.len() as u32);
+    let full_ngram = [context, &[word]].concat();
+    if let Some(entry) = model.trie.find(&full_ngram) {
+        return (model.log10[context.len()][entry as usize], full_ngram.len() as u32);
     }
     let weight = model.trie.find(context).map_or(0.0, |entry| model.backoff[context.len() - 1][entry as usize]);
     let (log10, order) = defined(model, &context[1..], word);

@@ -149,16 +149,16 @@ mod tests {
     #[test]
     fn each_noise_damages_a_text_as_the_paper_says() {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
-        let whole: Vec<u32> = (100..300).collect();
+        let sequence: Vec<u32> = (100..300).collect();
         let (mut masks, mut kept) = (0, 0);
         for _ in 0..500 {
             let sentences = damaged(Noise::Sentences, &mut rng);
-            assert_ne!(sentences, whole);
+            assert_ne!(sentences, sequence);
             assert!(sentences.chunks(20).all(|sentence| sentence.windows(2).all(|pair| pair[1] == pair[0] + 1)));
 
             let rotated = damaged(Noise::Rotation, &mut rng);
             let begin = rotated.iter().position(|token| *token == 100).unwrap();
-            assert_eq!([&rotated[begin..], &rotated[..begin]].concat(), whole);
+            assert_eq!([&rotated[begin..], &rotated[..begin]].concat(), sequence);
 
             // 60 of 200 tokens, in whole words.
             let masked = damaged(Noise::Masking, &mut rng);

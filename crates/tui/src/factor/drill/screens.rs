@@ -272,10 +272,10 @@ fn text_from_documents_is_never_obeyed_by_the_terminal() {
     let long = "长".repeat(400_000);
     let title = move |text: &str| format!("\u{1b}[31m{text}\u{202e}𠮷👍🏽{long}");
     let mut bench = bench(|w| {
-        let told = title.clone();
+        let shown_title = title.clone();
         w.tracing.as_mut().unwrap().names = Arc::new(move |_, date, _| {
             let mut date = names(date);
-            date.names[0].title = told("公告");
+            date.names[0].title = shown_title("公告");
             date.names[0].name = "\u{7}名".to_owned();
             date.names.truncate(1);
             Ok(date)
@@ -391,10 +391,10 @@ fn what_went_wrong_is_said_where_it_was_asked_for() {
 #[test]
 fn a_long_search_ends_when_its_level_is_left() {
     let (begun, ended) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
-    let [told, over] = [begun.clone(), ended.clone()];
+    let [has_begun, over] = [begun.clone(), ended.clone()];
     let mut bench = bench(|w| {
         let slow = move |_: &str, _: NaiveDate, _: &str, ctx: &Ctx| -> Result<Vec<TracedCell>> {
-            told.store(true, Ordering::SeqCst);
+            has_begun.store(true, Ordering::SeqCst);
             let result = loop {
                 if let Err(error) = ctx.check() {
                     break Err(error.into());

@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use super::Classifier;
 use super::LabelledCorpus;
 use crate::fitted::Opened;
-use crate::fitted::{Columns, EvalParams, Figures, Fitted, Rows};
+use crate::fitted::{Columns, EvalParams, Figures, Fitted, Rows, place_of_class};
 use crate::lines::{Cutter, Line, Lines};
 use crate::models::tfidf::plain::fields;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
-use inkstone_base::{bail, message};
+use inkstone_base::message;
 use inkstone_models::{
     Analyzer, Contributions, Csr, Design, Estimator, Explanation, Guess, Link, ModelFile, ModelHeader, Part, Row, Task,
 };
@@ -40,24 +40,12 @@ impl Opened<Classifier, Analyzer> {
             let places = (0..guess.columns).filter(|c| Some(*c) != skip);
             places.max_by(|&a, &b| guess.log_odds[a].total_cmp(&guess.log_odds[b]).then(b.cmp(&a)))
         };
-        let of = match of {
+        let class = match of {
             None => best(None).context(message!("估计器应有输出", "an estimator has an output"))?,
-            Some(_) if self.names().is_empty() => {
-                bail!(
-                    "该模型估计数值：没有类别可由 --of 指定",
-                    "the model estimates a value: there is no class to name with --of"
-                )
-            }
-            Some(name) => self.names().iter().position(|known| known == name).with_context(|| {
-                message!(
-                    "模型不认识类别 {name:?}；它认识 {}",
-                    "the model knows no class {name:?}; it knows {}",
-                    self.names().join(", ")
-                )
-            })?,
+            Some(name) => place_of_class(self.names(), name)?,
         };
-        let against = if estimator.link == Link::Joint { best(Some(of)) } else { None };
-        Ok((of, against))
+        let against = if estimator.link == Link::Joint { best(Some(class)) } else { None };
+        Ok((class, against))
     }
 
     fn formula(&self, of: usize, against: Option<usize>) -> String {

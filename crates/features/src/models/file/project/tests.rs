@@ -92,7 +92,7 @@ fn bits(rows: &[f32]) -> Vec<u32> {
     rows.iter().map(|value| value.to_bits()).collect()
 }
 
-fn said(corpus: &Corpus, feature: &Feature) -> String {
+fn error_of(corpus: &Corpus, feature: &Feature) -> String {
     format!("{:#}", corpus.try_run(feature).unwrap_err())
 }
 
@@ -105,7 +105,7 @@ fn a_file_must_say_what_its_model_has_seen() {
     let corpus = corpus();
     vectors(None).export(&corpus.dir.path().join("v.vec"), VectorFormat::Text).unwrap();
     let mut feature = feature("v.vec");
-    let error = said(&corpus, &feature);
+    let error = error_of(&corpus, &feature);
     assert!(error.contains("v.vec does not say how far") && error.contains("set file.fitted_until"), "{error}");
     feature.file.fitted_until = Some(day(3));
     let (set, report) = corpus.run(&feature);
@@ -118,7 +118,7 @@ fn a_file_must_say_what_its_model_has_seen() {
     let seen = day(4).and_hms_opt(9, 30, 0).unwrap();
     let own = cut(TokenizerParams::default());
     vectors(Some(seen)).save(&corpus.dir.path().join("v.vec"), &serde_json::to_value(own.spec()).unwrap()).unwrap();
-    let error = said(&corpus, &feature);
+    let error = error_of(&corpus, &feature);
     assert!(error.contains("was trained on text until 2024-03-04 09:30:00: leave it out"), "{error}");
     for (stated, expected) in [(None, "2024-03-04 09:30:00"), (Some(day(4)), "2024-03-04 23:59:59")] {
         feature.file.fitted_until = stated;
@@ -127,9 +127,9 @@ fn a_file_must_say_what_its_model_has_seen() {
         assert_eq!(report.facts["cut_by"], "the model's own tokenizer");
     }
     feature.file.path = "nothing.model".into();
-    assert!(said(&corpus, &feature).contains("nothing.model"));
+    assert!(error_of(&corpus, &feature).contains("nothing.model"));
     std::fs::write(corpus.dir.path().join("nothing.model"), "no model").unwrap();
-    assert!(said(&corpus, &feature).contains("nothing.model is not a model of this program"));
+    assert!(error_of(&corpus, &feature).contains("nothing.model is not a model of this program"));
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn sparse_rows_are_kept_as_they_are() {
     }
     assert_eq!(set.header().meta["vocabulary"].as_array().unwrap().len(), model.width());
     feature.truncate = "windows:9".parse().unwrap();
-    assert!(said(&corpus, &feature).contains("words.model gives sparse rows"));
+    assert!(error_of(&corpus, &feature).contains("words.model gives sparse rows"));
     let wanted = ["p:up".to_owned()];
     let checked = |feature: &Feature| {
         let error = corpus.with(None, |inputs| check_file_columns(feature, &wanted, inputs, &corpus.ctx)).err();
@@ -250,7 +250,7 @@ fn another_file_is_another_set_and_the_same_one_is_kept() {
     let before = feature.file.files_key(corpus.dir.path()).unwrap();
     std::fs::write(&dictionary, "业绩下滑\n").unwrap();
     assert_ne!(feature.file.files_key(corpus.dir.path()).unwrap(), before);
-    let error = said(&corpus, &feature);
+    let error = error_of(&corpus, &feature);
     assert!(error.contains("text is no longer cut as when the model was fitted"), "{error}");
 }
 

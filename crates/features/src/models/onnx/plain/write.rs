@@ -92,11 +92,11 @@ pub fn generate(
 
 /// The prompt for a document; empty for one without text.
 fn prompt_of(generator: &Generator, line: &Line<'_>) -> Result<String> {
-    let whole = line.whole();
-    if whole.trim().is_empty() {
+    let text = line.whole();
+    if text.trim().is_empty() {
         return Ok(String::new());
     }
-    generator.prompt_of(PromptFields { title: &line.title, body: &line.text, whole: &whole })
+    generator.prompt_of(PromptFields { title: &line.title, body: &line.text, whole: &text })
 }
 
 /// A row for the best text of each prompt, or for each that was drawn.

@@ -101,20 +101,20 @@ fn a_run_that_goes_on_computes_no_batch_again_and_ends_with_the_same_bytes() {
     if !has_library() {
         return;
     }
-    let whole = Corpus::new(0);
-    whole.put(&texts(), 6);
+    let uninterrupted = Corpus::new(0);
+    uninterrupted.put(&texts(), 6);
     let feature = feature(bert());
-    let (set, _) = whole.run(&feature);
+    let (set, _) = uninterrupted.run(&feature);
 
     let corpus = Corpus::new(0);
     corpus.put(&texts(), 6);
     corpus.ctx.cancel();
     assert!(corpus.try_run(&feature).unwrap_err().is::<inkstone_base::job::Cancelled>());
     // A run that was killed had kept the rows of the first batch, here with a mark in them.
-    let header = whole.store.set(&set).unwrap().unwrap().header().clone();
+    let header = uninterrupted.store.set(&set).unwrap().unwrap().header().clone();
     let params = json!([header.spec.params, "cpu"]);
     let windows = SetSpec { name: "bert (windows)".into(), params, ..header.spec.clone() };
-    let (part, rows) = (header.batches[0].key, whole.rows(set));
+    let (part, rows) = (header.batches[0].key, uninterrupted.rows(set));
     let put = |marked: f32| {
         let kept = corpus.store.writer(&windows).unwrap();
         let mut row = rows[2].clone();
@@ -144,11 +144,11 @@ fn other_weights_are_another_model_wherever_they_lie() {
     let key = || params.files_key(Path::new("")).unwrap();
     let (before, of_files) = (corpus.run(&feature).0, key());
     assert_eq!((corpus.run(&feature).0, key()), (before, of_files));
-    let whole = Corpus::new(0);
-    whole.put(&texts(), 4);
-    let (set, _) = whole.run(&self::feature(bert()));
+    let uninterrupted = Corpus::new(0);
+    uninterrupted.put(&texts(), 4);
+    let (set, _) = uninterrupted.run(&self::feature(bert()));
     let bits = |rows: Vec<Vec<f32>>| rows.concat().into_iter().map(f32::to_bits).collect::<Vec<u32>>();
-    assert_eq!(bits(whole.rows(set)), bits(corpus.rows(before)), "the same weights in one file");
+    assert_eq!(bits(uninterrupted.rows(set)), bits(corpus.rows(before)), "the same weights in one file");
     // Another number in one of them.
     let weight = folder.path().join("weights/0");
     let mut bytes = std::fs::read(&weight).unwrap();
@@ -261,6 +261,9 @@ fn a_published_folder_is_used_as_it_says_and_the_report_tells_it() {
     let asked = OnnxParams { prompt: Some("query".into()), dim: 5, ..params };
     let (prompted, report) = corpus.run(&feature(asked));
     assert!(prompted != published && corpus.rows(prompted)[0].len() == 5);
-    let told = report.facts["ran"]["used"].to_string();
-    assert!(told.contains("dim = 5") && told.contains("config_sentence_transformers.json (query)"), "{told}");
+    let used_device = report.facts["ran"]["used"].to_string();
+    assert!(
+        used_device.contains("dim = 5") && used_device.contains("config_sentence_transformers.json (query)"),
+        "{used_device}"
+    );
 }
