@@ -210,7 +210,7 @@ pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(error).context(message!("无法写到标准输出", "cannot write to stdout"))
+            Err(error).context(Word("无法写到标准输出", "cannot write to stdout"))
         }
         _ => Ok(()),
     }
@@ -255,7 +255,7 @@ fn watched<T>(ctx: &Ctx, work: impl FnOnce(&Ctx) -> Result<T>) -> Result<T> {
         };
         let watcher = thread::Builder::new().name("watcher".to_owned()).spawn_scoped(scope, watch);
         let watcher =
-            watcher.context(message!("无法启动显示进度的线程", "cannot start a thread that shows the progress"))?;
+            watcher.context(Word("无法启动显示进度的线程", "cannot start a thread that shows the progress"))?;
         let _notice = EndNotice { over: &over, watcher: watcher.thread() };
         work(ctx)
     })

@@ -10,6 +10,7 @@ use crate::cli::{Diff, Global, Replay};
 use crate::headless::{self, Summary};
 use crate::pipeline;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::message;
 use inkstone_base::width::shown;
 use inkstone_lab::export::Manifest;
@@ -27,10 +28,8 @@ fn again(args: &Replay, ctx: &Ctx) -> Result<Summary> {
         Some(base) => base.clone(),
         None => folder_above(&args.manifest)?,
     };
-    let temporary = tempfile::tempdir().context(message!(
-        "无法创建临时文件夹；请用 --dir 指定",
-        "cannot make a temporary folder; name one with --dir"
-    ))?;
+    let temporary = tempfile::tempdir()
+        .context(Word("无法创建临时文件夹；请用 --dir 指定", "cannot make a temporary folder; name one with --dir"))?;
     let dir = args.dir.as_deref().unwrap_or(temporary.path());
     let (replayed, reports) = pipeline::replay(&args.manifest, &base, dir, ctx).with_context(|| {
         message!(

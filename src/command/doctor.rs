@@ -166,9 +166,9 @@ fn look(args: &Doctor, ctx: &Ctx) -> Result<Vec<Finding>> {
 }
 
 fn own_runtime_folder() -> Result<PathBuf> {
-    runtime_folder().context(message!(
+    runtime_folder().context(Word(
         "XDG_DATA_HOME 与 HOME 都不是绝对路径：请设置其一",
-        "neither XDG_DATA_HOME nor HOME is set to an absolute path: set one of them"
+        "neither XDG_DATA_HOME nor HOME is set to an absolute path: set one of them",
     ))
 }
 

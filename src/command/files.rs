@@ -16,6 +16,7 @@ use crate::headless::Summary;
 use crate::pipeline::{self, FactorResult};
 use inkstone_base::disk::{self, Room};
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::width::Screened;
 use inkstone_base::{ensure, message};
 use inkstone_lab::backtest::{self, Params, events};
@@ -176,14 +177,14 @@ pub(super) fn tokenize(args: &Tokenize, global: &Global) -> Result<ExitCode> {
         Mode::Wordpiece => (None, Some(pieces(&params)?)),
         Mode::Char | Mode::Jieba => (Some(Segmenter::new(&params, Path::new(""))?), None),
     };
-    let cutting =
-        match (&segmenter, &pieces) {
-            (Some(segmenter), _) => Cutting::Words(segmenter),
-            (None, pieces) => Cutting::Pieces(pieces.as_ref().context(message!(
-                "该行既不切成词，也不切成子词",
-                "the line is cut neither into words nor into pieces"
-            ))?),
-        };
+    let cutting = match (&segmenter, &pieces) {
+        (Some(segmenter), _) => Cutting::Words(segmenter),
+        (None, pieces) => Cutting::Pieces(
+            pieces
+                .as_ref()
+                .context(Word("该行既不切成词，也不切成子词", "the line is cut neither into words nor into pieces"))?,
+        ),
+    };
     let output = TokenizeParams {
         separator: args.separator.clone(),
         truncation: args.truncate.unwrap_or_default(),
@@ -249,6 +250,6 @@ fn pieces(params: &TokenizerParams) -> Result<PieceCutter> {
         "--cut、--no-hmm、--dict、--tags 和 --stopwords 用于词；--mode wordpiece 由模型的分词器决定",
         "--cut, --no-hmm, --dict, --tags and --stopwords are for words; with --mode wordpiece the tokenizer of the model decides"
     );
-    let path = path.context(message!("wordpiece 模式需要 --pieces", "the mode wordpiece needs --pieces"))?;
+    let path = path.context(Word("wordpiece 模式需要 --pieces", "the mode wordpiece needs --pieces"))?;
     Ok(PieceCutter::new(Subword::open(&path)?))
 }

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use crate::cli::{KeywordPreset, Keywords};
 use crate::headless::Summary;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::{ensure, message};
 use inkstone_features::standalone::keywords::{self, Extractor, KeywordParams, Method};
 use inkstone_features::standalone::{CutSpec, LineFormat, Lines, Source};
@@ -35,7 +36,7 @@ pub(super) fn run(args: &Keywords, ctx: &Ctx) -> Result<Summary> {
         keywords::run(&mut lines, &extractor, &args.output, args.csv.csv_formulas, ctx)
     })?);
     let mut summary = Summary::default();
-    let last = reports.last().context(message!("完成的运行应有报告", "a finished run has a report"))?;
+    let last = reports.last().context(Word("完成的运行应有报告", "a finished run has a report"))?;
     summary.partial = last.dropped_rows() > 0;
     summary.set("output", args.output.display().to_string());
     for name in ["documents", "without_keywords", "keywords", "sentences"] {

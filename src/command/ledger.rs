@@ -14,10 +14,10 @@ use crate::cli::{Global, Ledger as Args, LedgerAction};
 use crate::config::Config;
 use crate::headless::Summary;
 use crate::pipeline;
+use inkstone_base::ensure;
 use inkstone_base::figures::{count, number, signed};
 use inkstone_base::language::Word;
 use inkstone_base::width::{left, right, shown as shown_text};
-use inkstone_base::{ensure, message};
 use inkstone_lab::ledger::{Book, BookTrial, Entry, Ledger, Looks, TrialTally};
 use inkstone_tables::project::Project;
 
@@ -168,7 +168,7 @@ fn shown(entry: &Entry) -> Result<Value> {
         let days = json!({"days": returns.dates.len(), "first": returns.dates.first(), "last": returns.dates.last()});
         shown["details"]
             .as_object_mut()
-            .context(message!("详情应为对象", "details are an object"))?
+            .context(Word("详情应为对象", "details are an object"))?
             .insert("returns".into(), days);
     }
     Ok(shown)

@@ -9,8 +9,7 @@ use clap_mangen::roff::Roff;
 
 use crate::cli::help;
 
-use inkstone_base::language::Language;
-use inkstone_base::message;
+use inkstone_base::language::{Language, Word};
 
 /// The manual page of the program, with a section for each command.
 pub(super) fn page() -> Result<String> {
@@ -18,10 +17,10 @@ pub(super) fn page() -> Result<String> {
         help::command(Language::of_messages()).disable_help_subcommand(true).subcommand_value_name("command");
     program.build();
     let mut page = Vec::new();
-    write_program(&program, &mut page).context(message!("无法写出手册页", "cannot write the manual page"))?;
-    write_commands(&program, &mut page).context(message!("无法写出手册页", "cannot write the manual page"))?;
+    write_program(&program, &mut page).context(Word("无法写出手册页", "cannot write the manual page"))?;
+    write_commands(&program, &mut page).context(Word("无法写出手册页", "cannot write the manual page"))?;
     // Each piece begins with the definition of the apostrophe, which is needed once.
-    let page = String::from_utf8(page).context(message!("手册页不是 UTF-8", "the manual page is not UTF-8"))?;
+    let page = String::from_utf8(page).context(Word("手册页不是 UTF-8", "the manual page is not UTF-8"))?;
     let definition = Roff::new().render();
     Ok(format!("{definition}{}", page.replace(&definition, "")))
 }

@@ -40,7 +40,7 @@ use crate::pipeline::Stage;
 use crate::train;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
-use inkstone_base::language::Language;
+use inkstone_base::language::{Language, Word};
 use inkstone_base::{bail, ensure, error, message};
 use inkstone_base::{remedy, signals, simd, width};
 
@@ -162,7 +162,7 @@ pub fn print_clap(message: &clap::Error, language: Language) -> ExitCode {
         return ExitCode::from(code);
     }
     or_explain(match message.print() {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error).context(message!("无法写入", "cannot write")),
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error).context(Word("无法写入", "cannot write")),
         _ => Ok(ExitCode::from(code)),
     })
 }
@@ -188,7 +188,7 @@ fn or_explain(result: Result<ExitCode>) -> ExitCode {
 fn init(path: &Path) -> Result<Summary> {
     ensure!(!path.exists(), "{} 已存在；什么也没有写", "{} exists already; nothing was written", path.display());
     disk::write_atomic(path, |out| Ok(out.write_all(TEMPLATE.as_bytes())?))
-        .context(message!("无法写入配置", "cannot write the configuration"))?;
+        .context(Word("无法写入配置", "cannot write the configuration"))?;
     let mut summary = Summary::default();
     summary.set("written", path.display().to_string());
     Ok(summary)

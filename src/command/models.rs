@@ -189,10 +189,8 @@ pub(super) fn explain(args: &Explain, ctx: &Ctx) -> Result<Summary> {
         Ok(Explained { id: line.name().into_owned(), explanation })
     };
     let Some(input) = &args.input else {
-        let text = args
-            .text
-            .as_deref()
-            .context(message!("clap 应要求 --input 或 --text", "clap asks for --input or --text"))?;
+        let text =
+            args.text.as_deref().context(Word("clap 应要求 --input 或 --text", "clap asks for --input or --text"))?;
         let line = Line { number: 1, text: text.into(), ..Line::default() };
         let mut summary = used(model.as_ref(), &args.model);
         summary.set("explanations", [one(&line)?]);

@@ -10,7 +10,7 @@ use crate::config::{Config, LanguageSetting};
 use crate::pipeline::{self, NOTIFY, Stage, StageId};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
-use inkstone_base::language::Language;
+use inkstone_base::language::{Language, Word};
 use inkstone_base::lock::Lock;
 use inkstone_base::message;
 use inkstone_base::shell::quoted;
@@ -174,7 +174,7 @@ pub(super) fn language(configured: LanguageSetting, flag: Option<&str>) -> Resul
     match (flag, configured) {
         (Some("zh"), _) | (None, LanguageSetting::Zh) => Ok(Language::Zh),
         (Some("en"), _) | (None, LanguageSetting::En) => Ok(Language::En),
-        (Some(other), _) => Err(anyhow!("{other:?}")).context(message!("--lang 为 zh 或 en", "--lang is zh or en")),
+        (Some(other), _) => Err(anyhow!("{other:?}")).context(Word("--lang 为 zh 或 en", "--lang is zh or en")),
         (None, LanguageSetting::Auto) => Ok(Language::of_environment()),
     }
 }

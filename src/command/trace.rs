@@ -10,7 +10,7 @@ use crate::cli::{Global, Trace};
 use crate::headless::Summary;
 use crate::pipeline::Tracer;
 use inkstone_base::code::Code;
-use inkstone_base::message;
+use inkstone_base::language::Word;
 
 /// Gives the dates of a quantile, or the names of a date and, if asked for, the documents and sentences behind one name.
 pub(super) fn run(args: &Trace, global: &Global) -> Result<ExitCode> {
@@ -20,9 +20,9 @@ pub(super) fn run(args: &Trace, global: &Global) -> Result<ExitCode> {
         let mut summary = Summary::default();
         summary.set_note(&opened.config.project.note);
         let Some(day) = args.date else {
-            let quantile = args.quantile.context(message!(
+            let quantile = args.quantile.context(Word(
                 "请用 --date 指定日期，或用 --quantile 指定分层",
-                "name a date with --date, or a quantile with --quantile"
+                "name a date with --date, or a quantile with --quantile",
             ))?;
             summary.set("days", tracer.days(&args.factor, quantile, ctx)?);
             return Ok(summary);

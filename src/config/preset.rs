@@ -7,7 +7,8 @@ use super::{Config, edit};
 use inkstone_features::experiment::Target;
 use inkstone_features::extract::{Feature, Model};
 
-use inkstone_base::{bail, ensure, message};
+use inkstone_base::language::Word;
+use inkstone_base::{bail, ensure};
 
 /// A comparison that papers have published, as settings of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -70,16 +71,16 @@ impl PublishedComparison {
             PublishedComparison::Print => {
                 let reads_windows = |feature: &&Feature| matches!(feature.model, Model::Onnx | Model::Lexicon);
                 let feature = config.feature.iter().find(reads_windows);
-                let feature = feature.context(message!(
+                let feature = feature.context(Word(
                     "print 为 model = \"onnx\" 或 \"lexicon\" 的特征截断文本；请添加一个",
-                    "print cuts texts for a feature with model = \"onnx\" or \"lexicon\"; add one"
+                    "print cuts texts for a feature with model = \"onnx\" or \"lexicon\"; add one",
                 ))?;
                 fill(include_str!("../../assets/presets/print.toml"), &feature.name)
             }
             PublishedComparison::Layers => {
-                let feature = contextual(config).context(message!(
+                let feature = contextual(config).context(Word(
                     "layers 改变 model = \"onnx\" 的特征；请添加一个",
-                    "layers varies a feature with model = \"onnx\"; add one"
+                    "layers varies a feature with model = \"onnx\"; add one",
                 ))?;
                 fill(include_str!("../../assets/presets/layers.toml"), &feature.name)
             }
@@ -131,7 +132,7 @@ fn with_bert(text: &str, feature: &Feature, factor: bool) -> Result<String> {
         );
         let experiment =
             eras.get_mut("experiment").and_then(|item| item.get_mut(0)?.get_mut("features")?.as_array_mut());
-        experiment.context(message!("eras 应为实验", "the eras are an experiment"))?.push(name);
+        experiment.context(Word("eras 应为实验", "the eras are an experiment"))?.push(name);
     }
     Ok(bert + &eras.to_string())
 }
@@ -141,9 +142,9 @@ fn with_pieces(text: &str, feature: &Feature) -> Result<String> {
     let mut granularity: DocumentMut = text.parse()?;
     let vary =
         granularity.get_mut("experiment").and_then(|item| item.get_mut(0)?.get_mut("vary")?.as_inline_table_mut());
-    let vary = vary.context(message!("实验应改变设置", "an experiment varies settings"))?;
+    let vary = vary.context(Word("实验应改变设置", "an experiment varies settings"))?;
     let modes = vary.get_mut("tokenizer.mode").and_then(|modes| modes.as_array_mut());
-    modes.context(message!("granularity 应改变分词模式", "granularity varies the tokenizer's mode"))?.push("wordpiece");
+    modes.context(Word("granularity 应改变分词模式", "granularity varies the tokenizer's mode"))?.push("wordpiece");
     let (model, tokenizer) = (&feature.onnx.model, &feature.onnx.tokenizer);
     let names_a_graph = model.extension().is_some_and(|extension| extension == "onnx");
     let folder = model.parent().filter(|_| names_a_graph).unwrap_or(model);

@@ -214,7 +214,7 @@ fn told(problem: &Problem, of_input: &str) -> Message {
 }
 
 fn table_of(value: &impl Serialize) -> Result<Table> {
-    Table::try_from(value).context(message!("设置无法写成 TOML", "the settings cannot be written as TOML"))
+    Table::try_from(value).context(Word("设置无法写成 TOML", "the settings cannot be written as TOML"))
 }
 
 /// Puts a value at a path, whose tables are made where they are absent.

@@ -13,6 +13,7 @@ use crate::config::Config;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure, message};
 use inkstone_lab::export::{Difference, Manifest, StageNote, difference};
 use inkstone_store::Reader;
@@ -38,7 +39,7 @@ pub struct Replayed {
 /// of a library are left out.
 pub(super) fn parameters(config: &Config) -> Result<Value> {
     let mut value = serde_json::to_value(config)?;
-    let sections = value.as_object_mut().context(message!("配置应为表", "a configuration is a table"))?;
+    let sections = value.as_object_mut().context(Word("配置应为表", "a configuration is a table"))?;
     for section in ["experiment", "export", "ui"] {
         sections.remove(section);
     }
@@ -74,10 +75,10 @@ pub(super) fn stages(config: &Config, project: &Project, state: &State) -> Resul
             StageId::Structure => hash_of_files(project.structure().files()?)?,
             StageId::Rewrite(name) => hash_of_files(project.rewritten(name).files()?)?,
             StageId::Extract(_) => {
-                let set = made.context(message!("完成的特征应有特征集", "a finished feature has a set"))?;
+                let set = made.context(Word("完成的特征应有特征集", "a finished feature has a set"))?;
                 let set = store
                     .set(&set)?
-                    .context(message!("完成的特征集应在特征库中", "a finished feature's set is in the store"))?;
+                    .context(Word("完成的特征集应在特征库中", "a finished feature's set is in the store"))?;
                 Key::of_json(&set.header().batches.iter().map(|batch| batch.record.digest).collect::<Vec<_>>())
             }
             StageId::Factor(name) => hash_of_files(vec![project.factor(name)])?,

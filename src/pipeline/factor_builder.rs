@@ -8,6 +8,7 @@ use super::over_gaps;
 use crate::config::Config;
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure, message};
 use inkstone_corpus::ingest;
 use inkstone_features::extract::{self, Gate, SignalSources};
@@ -50,9 +51,9 @@ impl FactorBuilder<'_> {
                     params.name
                 )
             })?;
-            self.store.set(key)?.context(message!(
+            self.store.set(key)?.context(Word(
                 "该特征的行已不在特征库中；重新运行即可计算",
-                "the rows of the feature are gone from the store; run again to compute them"
+                "the rows of the feature are gone from the store; run again to compute them",
             ))
         };
         let sets: Vec<_> = plan.features().iter().map(set).collect::<Result<_>>()?;

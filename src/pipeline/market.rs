@@ -6,6 +6,7 @@ use super::PipelineRun;
 use inkstone_base::code::Code;
 use inkstone_base::data::Key;
 use inkstone_base::disk;
+use inkstone_base::language::Word;
 use inkstone_base::message;
 use inkstone_corpus::ingest;
 use inkstone_features::plan::Plan;
@@ -25,9 +26,9 @@ impl PipelineRun<'_> {
 pub(super) fn needed(market: &Option<LazyMarket>) -> Result<&Market> {
     market
         .as_ref()
-        .context(message!(
+        .context(Word(
             "因子需要行情：请添加 table = \"prices\" 的 [[source]]",
-            "factors need prices: add a [[source]] with table = \"prices\""
+            "factors need prices: add a [[source]] with table = \"prices\"",
         ))?
         .get()
 }

@@ -57,7 +57,7 @@ use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk;
 use inkstone_base::disk::{Damage, Room};
 use inkstone_base::job::{Cancelled, Ctx};
-use inkstone_base::language::Message;
+use inkstone_base::language::{Message, Word};
 use inkstone_base::{bail, ensure, message};
 use inkstone_corpus::link::{Linked, Taught};
 use inkstone_corpus::{clean, ingest, link, structure};
@@ -467,7 +467,7 @@ impl<'a> PipelineRun<'a> {
             self.forget_plan(feature)?;
         }
         self.reports.push(report);
-        let made = made.context(message!("完成的特征应有特征集", "a finished feature has a set"))?;
+        let made = made.context(Word("完成的特征应有特征集", "a finished feature has a set"))?;
         if let Some(replaced) = before.filter(|set| !self.state.all_made().contains(set)) {
             store.remove(&replaced)?;
         }

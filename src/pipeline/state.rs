@@ -15,7 +15,7 @@ use super::stage::StageId;
 use inkstone_base::data::{DAMAGED, Key, Report};
 use inkstone_base::disk::{self, Damage, Flaw};
 use inkstone_base::job::Ctx;
-use inkstone_base::message;
+use inkstone_base::language::Word;
 use inkstone_tables::project::Project;
 
 /// The finished stages of a project, in the order in which they last ran.
@@ -63,7 +63,7 @@ impl State {
             Ok(finished) => (finished, None),
             Err(error) => match error.downcast_ref::<Damage>().map(|damage| damage.flaw) {
                 Some(Flaw::Newer(_)) => {
-                    return Err(error.context(message!("该项目无法打开", "this project cannot be opened")));
+                    return Err(error.context(Word("该项目无法打开", "this project cannot be opened")));
                 }
                 None if error.chain().any(|cause| cause.is::<std::io::Error>()) => return Err(error),
                 None | Some(Flaw::Missing) => (Vec::new(), None),
@@ -186,7 +186,7 @@ impl State {
 
     fn save(&self) -> Result<()> {
         disk::write_json(&self.path, &self.finished)
-            .context(message!("无法记下已完成的阶段", "cannot note what was finished"))
+            .context(Word("无法记下已完成的阶段", "cannot note what was finished"))
     }
 }
 

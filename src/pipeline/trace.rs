@@ -21,7 +21,7 @@ use inkstone_base::code::Code;
 use inkstone_base::data::Kind;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
-use inkstone_base::language::Message;
+use inkstone_base::language::{Message, Word};
 use inkstone_base::{bail, ensure, message};
 use inkstone_corpus::clean::clean_of_part;
 use inkstone_corpus::link::{codes_of, links_of_part};
@@ -167,9 +167,9 @@ impl Tracer {
         let cell = |reading: inkstone_lab::factor::ReadingTrace| -> Result<TracedCell> {
             let mut documents = Vec::with_capacity(reading.shares.len());
             for share in &reading.shares {
-                let document = known.get(&share.document).context(message!(
+                let document = known.get(&share.document).context(Word(
                     "因子的一篇文档已不在语料中：请运行 inkstone factor",
-                    "a document of the factor is no longer in the corpus: run inkstone factor"
+                    "a document of the factor is no longer in the corpus: run inkstone factor",
                 ))?;
                 documents.push(TracedDocument {
                     trade_date: market.dates()[share.date as usize],

@@ -9,13 +9,13 @@ use super::project;
 use crate::config::Config;
 use inkstone_lab::ledger::{Ledger, VaultOpening};
 
-use inkstone_base::message;
+use inkstone_base::language::Word;
 
 /// Notes in the ledger, with the reason, that the sealed period is read, and opens it for this configuration.
 pub fn open_vault(config: &mut Config, base: &Path, reason: &str) -> Result<()> {
-    let from = config.vault.from.context(message!(
+    let from = config.vault.from.context(Word(
         "没有可打开的封存期：未设置 [vault] from",
-        "there is no sealed period to open: [vault] from is not set"
+        "there is no sealed period to open: [vault] from is not set",
     ))?;
     let ledger = project(config, base).ledger();
     inkstone_lab::ledger::own(&ledger)?;

@@ -242,7 +242,7 @@ impl Ctx {
             .num_threads(threads)
             .thread_name(|i| format!("inkstone-{i}"))
             .build()
-            .context(message!("无法启动工作线程", "cannot start the worker threads"))?;
+            .context(Word("无法启动工作线程", "cannot start the worker threads"))?;
         Ok(Ctx {
             progress: Progress::default(),
             meter: Arc::default(),

@@ -348,7 +348,7 @@ mod tests {
     fn an_error_is_told_in_either_language_with_its_causes() {
         let missing = Error::from(io::Error::from_raw_os_error(2));
         let inner = missing.context(message!("无法打开 {}", "cannot open {}", "a.csv"));
-        let error = Err::<(), _>(inner).context(message!("来源“{}”", "source {:?}", "news")).unwrap_err();
+        let error = Err::<(), _>(inner).with_context(|| message!("来源“{}”", "source {:?}", "news")).unwrap_err();
         assert_eq!(Language::Zh.error(&error), "来源“news”：无法打开 a.csv：没有这个文件或文件夹（os error 2）");
         assert_eq!(
             Language::En.error(&error),

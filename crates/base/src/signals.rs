@@ -5,7 +5,7 @@
 
 use anyhow::{Context, Result};
 
-use crate::message;
+use crate::language::Word;
 
 /// A signal to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +34,8 @@ pub struct Hearing {
 
 /// Calls `on_signal` at each signal to end: Ctrl-C, Ctrl-\, SIGTERM, and SIGHUP unless the program was started with it ignored (`nohup`).
 pub fn on_end(mut on_signal: impl FnMut(Ending) + Send + 'static) -> Result<Hearing> {
-    let imp = imp::hear(move |number| on_signal(Ending(number)))
-        .context(message!("无法监听信号", "cannot listen to signals"))?;
+    let imp =
+        imp::hear(move |number| on_signal(Ending(number))).context(Word("无法监听信号", "cannot listen to signals"))?;
     Ok(Hearing { _imp: imp })
 }
 

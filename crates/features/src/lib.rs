@@ -42,7 +42,7 @@ use anyhow::{Context, Result};
 
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
-use inkstone_base::message;
+use inkstone_base::language::Word;
 
 /// Runs `work` as a stage ([`Ctx::stage`]) and returns what it made beside its report.
 fn stage_result<T>(
@@ -58,5 +58,5 @@ fn stage_result<T>(
         made = Some(result);
         Ok(report)
     })?;
-    made.context(message!("正常结束的阶段应有产物", "a stage that ended well has made something"))
+    made.context(Word("正常结束的阶段应有产物", "a stage that ended well has made something"))
 }

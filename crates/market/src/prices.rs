@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::table::{CODE_NAMES, DATE_NAMES, DailyTable, codes, dates, each_number, read_delimited};
 use crate::{Board, Calendar, Panel, Security};
 use inkstone_base::code::Code;
+use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure, message};
 
 /// Trading days without a close after which a name counts among those of a date no more.
@@ -109,7 +110,7 @@ impl Market {
         let index: FxHashMap<Code, usize> = codes.iter().cloned().enumerate().map(|(i, c)| (c, i)).collect();
 
         let numbered = |date: NaiveDate| {
-            calendar.index_of(date).context(message!("日历缺少自己的日期", "a date is missing in its own calendar"))
+            calendar.index_of(date).context(Word("日历缺少自己的日期", "a date is missing in its own calendar"))
         };
         let day_numbers: Vec<usize> = row_dates.distinct.iter().copied().map(numbered).collect::<Result<_>>()?;
         let code_numbers: Vec<usize> = row_codes.distinct.iter().map(|code| index[code]).collect();

@@ -6,7 +6,7 @@ use polars_core::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, S
 use serde::{Deserialize, Serialize};
 
 use inkstone_base::code::Code;
-use inkstone_base::message;
+use inkstone_base::language::Word;
 use inkstone_tables::corpus::column;
 use inkstone_tables::frames;
 
@@ -90,7 +90,7 @@ pub fn securities_from_frame(frame: &DataFrame) -> Result<Vec<Security>> {
     (0..frame.height())
         .map(|i| {
             Ok(Security {
-                code: Code::canonical(code.get(i).context(message!("有证券没有代码", "a security without a code"))?),
+                code: Code::canonical(code.get(i).context(Word("有证券没有代码", "a security without a code"))?),
                 name: name.get(i).unwrap_or_default().to_owned(),
                 from: from[i],
                 to: to[i],

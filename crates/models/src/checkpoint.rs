@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::{ModelFile, ModelHeader, write_model};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
+use inkstone_base::language::Word;
 use inkstone_base::message;
 
 const KIND: &str = "checkpoint";
@@ -33,7 +34,7 @@ pub struct Checkpoint {
 impl Checkpoint {
     /// The checkpoint of the model `output`; `what` holds all that decides the result: parameters, seed and data.
     pub fn new(output: &Path, what: &Value) -> Result<Checkpoint> {
-        let mut name = output.file_name().context(message!("输出没有名称", "the output has no name"))?.to_owned();
+        let mut name = output.file_name().context(Word("输出没有名称", "the output has no name"))?.to_owned();
         name.push(".checkpoint");
         let (path, key) = (output.with_file_name(name), Key::of(what.to_string().as_bytes()));
         Ok(Checkpoint { path, key, every: Cell::new(EVERY), safe: Cell::new(Instant::now()) })

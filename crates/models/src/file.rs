@@ -20,6 +20,7 @@ use serde_json::Value;
 
 use inkstone_base::data::Key;
 use inkstone_base::disk;
+use inkstone_base::language::Word;
 use inkstone_base::{ensure, message};
 
 #[cfg(target_endian = "big")]
@@ -77,7 +78,7 @@ pub fn write_model(path: &Path, header: &ModelHeader, sections: &[(&str, &[u8])]
         out.write_all(&LAYOUT.to_le_bytes())?;
         out.write_all(
             &u32::try_from(text.len())
-                .context(message!("模型的头部过长", "the header of a model is too long"))?
+                .context(Word("模型的头部过长", "the header of a model is too long"))?
                 .to_le_bytes(),
         )?;
         out.write_all(&text)?;

@@ -141,7 +141,7 @@ impl Embedding {
         let hidden = if self.hidden.is_none() {
             0
         } else {
-            hidden.context(message!("词元的向量没有长度", "the vectors of tokens have no length"))?
+            hidden.context(Word("词元的向量没有长度", "the vectors of tokens have no length"))?
         };
         let size = width * hidden;
         let vector = |(i, &number): (usize, &usize)| -> Result<Vec<f32>> {
@@ -152,7 +152,7 @@ impl Embedding {
                     Some(Hidden::Stacked(name, layers)) => (named(name), i * layers + layer),
                     Some(Hidden::Last(name)) => (named(name), i),
                 };
-                let given = given.context(message!("缺少所要的输出", "an output that was asked for is missing"))?;
+                let given = given.context(Word("缺少所要的输出", "an output that was asked for is missing"))?;
                 given.values.get(at * size..(at + 1) * size).with_context(|| {
                     message!(
                         "词元向量的形状为 {:?}，而不是 [batch, {width}, {hidden}]",

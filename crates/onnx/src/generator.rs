@@ -87,9 +87,8 @@ impl Generator {
         let files = writing_files(params, opening.base)?;
         let model = Model::open(&files, &|| Ok(WordCutter::Spaces), opening)?;
         let tokenizer = model.tokenizer.clone();
-        let subword = tokenizer
-            .subword()
-            .context(message!("以字为单位的模型不能写作", "a model of characters writes no text"))?;
+        let subword =
+            tokenizer.subword().context(Word("以字为单位的模型不能写作", "a model of characters writes no text"))?;
         let mut search = search;
         let config = &model.config;
         if search.eos.is_empty() {
@@ -121,7 +120,7 @@ impl Generator {
         let begin = encoder.as_ref().and(start);
         let fills_masks = first.roles.contains(&Role::PairMask);
         let mask = if fills_masks {
-            Some(subword.mask_id().context(message!("分词器没有掩码词元", "the tokenizer has no mask token"))?)
+            Some(subword.mask_id().context(Word("分词器没有掩码词元", "the tokenizer has no mask token"))?)
         } else {
             None
         };
@@ -290,7 +289,7 @@ impl Generator {
     }
 
     fn subword(&self) -> Result<&Subword> {
-        self.tokenizer.subword().context(message!("以字为单位的模型不能写作", "a model of characters writes no text"))
+        self.tokenizer.subword().context(Word("以字为单位的模型不能写作", "a model of characters writes no text"))
     }
 
     /// The tokens of some texts, without special ones.

@@ -13,6 +13,7 @@ use anyhow::{Context, Result};
 use super::architecture::{self, Wanted};
 use super::session::{Element, Port};
 
+use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure, message};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -390,9 +391,9 @@ impl Skim {
             2 => {
                 let length = self.varint()?;
                 let inner = self.at.checked_add(length).filter(|inner| *inner <= end);
-                Value::Bytes(inner.context(message!(
+                Value::Bytes(inner.context(Word(
                     "其中一部分比整体还长：文件不完整",
-                    "a part of it is longer than the whole: it was cut off"
+                    "a part of it is longer than the whole: it was cut off",
                 ))?)
             }
             5 => Value::Wide(4),
@@ -411,8 +412,8 @@ impl Skim {
     }
 
     fn go(&mut self, to: u64) -> Result<()> {
-        let step = i64::try_from(to.saturating_sub(self.at))
-            .context(message!("其中一部分过长", "a part of it is too long"))?;
+        let step =
+            i64::try_from(to.saturating_sub(self.at)).context(Word("其中一部分过长", "a part of it is too long"))?;
         self.reader.seek_relative(step)?;
         self.at = to;
         Ok(())
@@ -438,7 +439,7 @@ impl Skim {
     pub(crate) fn varint(&mut self) -> Result<u64> {
         let mut value = 0u64;
         for shift in (0..64).step_by(7) {
-            let byte = *self.reader.fill_buf()?.first().context(message!("文件不完整", "it was cut off"))?;
+            let byte = *self.reader.fill_buf()?.first().context(Word("文件不完整", "it was cut off"))?;
             self.reader.consume(1);
             self.at += 1;
             value |= u64::from(byte & 0x7f) << shift;

@@ -11,7 +11,7 @@ use ort::value::{DynValue, PrimitiveTensorElementType, Tensor, TensorElementType
 
 use super::architecture::proto::Message;
 
-use inkstone_base::message;
+use inkstone_base::language::Word;
 
 /// A tensor of the library; a copy of it is another name for the same memory.
 #[derive(Clone)]
@@ -83,7 +83,7 @@ impl DeviceRows {
         binding.bind_input("rows", &rows)?;
         binding.bind_output_to_device("picked", &self.memory)?;
         let picked = self.session.run_binding(&binding)?.remove("picked");
-        Ok(Kept::new(picked.context(message!("没有给出各行", "the rows were not given"))?))
+        Ok(Kept::new(picked.context(Word("没有给出各行", "the rows were not given"))?))
     }
 }
 

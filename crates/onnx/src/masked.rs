@@ -14,7 +14,7 @@ use super::session::{Ran, no_output};
 use super::windows::{WindowRules, Windows, WordCutter, places};
 use inkstone_base::job::Ctx;
 use inkstone_base::language::Word;
-use inkstone_base::{bail, ensure, message};
+use inkstone_base::{bail, ensure};
 use inkstone_text::Truncation;
 
 /// The logits over the vocabulary of a graph that also gives classes.
@@ -63,8 +63,8 @@ impl MaskedModel {
     pub fn fill(&mut self, text: &str, best: usize, ctx: &Ctx) -> Result<Vec<Vec<Guess>>> {
         let tokenizer = self.model.tokenizer.clone();
         let subword =
-            tokenizer.subword().context(message!("以字为单位的模型没有掩码", "a model of characters has no masks"))?;
-        let mask = subword.mask_id().context(message!("分词器没有掩码词元", "the tokenizer has no mask token"))?;
+            tokenizer.subword().context(Word("以字为单位的模型没有掩码", "a model of characters has no masks"))?;
+        let mask = subword.mask_id().context(Word("分词器没有掩码词元", "the tokenizer has no mask token"))?;
         let rules = WindowRules {
             truncation: Truncation::None,
             limit: self.limit,
@@ -90,8 +90,7 @@ impl MaskedModel {
         let logits = self.logits.clone();
         self.model.run(&windows, &[0], [1, width], &[], &[&logits], ctx, |outputs| {
             let given = outputs.get(&logits)?;
-            let words =
-                given.shape.last().copied().context(message!("logits 应对应词表", "logits have a vocabulary"))?;
+            let words = given.shape.last().copied().context(Word("logits 应对应词表", "logits have a vocabulary"))?;
             let guesses = masks.iter().map(|mask| {
                 let mut p = given.values[(begin + mask) * words..][..words].to_vec();
                 heads::softmax(&mut p);

@@ -13,9 +13,9 @@ use super::model::Opening;
 use super::params::{OnnxParams, Output};
 use super::session::Ran;
 use super::windows::OpenWordCutter;
+use inkstone_base::bail;
 use inkstone_base::job::Ctx;
 use inkstone_base::language::Word;
-use inkstone_base::{bail, message};
 use inkstone_models::cosine;
 use inkstone_text::Truncation;
 
@@ -113,7 +113,7 @@ impl Probe {
             };
             *kept = Some((wanted, model));
         }
-        let (_, model) = kept.as_mut().context(message!("模型应刚打开", "the model was just opened"))?;
+        let (_, model) = kept.as_mut().context(Word("模型应刚打开", "the model was just opened"))?;
         let began = Instant::now();
         let (reply, ran) = match (model, question) {
             (Model::Masked(model), Question::Fill(text)) => {

@@ -2,7 +2,8 @@
 
 use anyhow::{Context, Result};
 
-use inkstone_base::{bail, ensure, message};
+use inkstone_base::language::Word;
+use inkstone_base::{bail, ensure};
 
 /// A part of a prompt: fixed text, or a field of the document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,9 +48,9 @@ impl PromptTemplate {
                 "提示词中的 }} 没有对应的字段；要写花括号请写 }}}}",
                 "a prompt has a }} that closes no field; write }}}} for a brace"
             );
-            let (name, behind) = rest.split_once('}').context(message!(
-                "提示词中的 {{ 没有对应的 }}；要写花括号请写 {{{{",
-                "a prompt has a {{ without its }}; write {{{{ for a brace"
+            let (name, behind) = rest.split_once('}').context(Word(
+                "提示词中的 { 没有对应的 }；要写花括号请写 {{",
+                "a prompt has a { without its }; write {{ for a brace",
             ))?;
             let part = match name {
                 "title" => PromptPart::Title,

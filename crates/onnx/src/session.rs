@@ -394,7 +394,7 @@ impl Watcher {
         let thread = std::thread::Builder::new()
             .name("inkstone-watch".into())
             .spawn(look)
-            .context(message!("无法启动线程", "cannot start a thread"))?;
+            .context(Word("无法启动线程", "cannot start a thread"))?;
         Ok(Watcher { running, thread: Some(thread), over })
     }
 

@@ -120,7 +120,7 @@ impl StepModel {
             None => None,
             Some(Sources { states, lengths }) => {
                 let element =
-                    port.context(message!("解码器应读取编码器的向量", "a decoder reads the vectors of an encoder"))?;
+                    port.context(Word("解码器应读取编码器的向量", "a decoder reads the vectors of an encoder"))?;
                 let width = states.shape[1];
                 let states = Feed::Floats(states.shape, states.values.into_owned()).into_kept(element)?;
                 // A device is given them once.
@@ -205,9 +205,9 @@ impl Steps<'_> {
     /// Makes the row of each parent the next row.
     fn go_on(&mut self, parents: &[usize]) -> Result<()> {
         let rows: Option<Vec<StepRow>> = parents.iter().map(|parent| self.rows.get(*parent).copied()).collect();
-        let rows = rows.context(message!(
+        let rows = rows.context(Word(
             "一步中有文本不是接着上一步任何文本的",
-            "a text of a step goes on from none of the step before"
+            "a text of a step goes on from none of the step before",
         ))?;
         let same = parents.iter().copied().eq(0..self.rows.len());
         // The rows of one text have one source.
@@ -241,9 +241,7 @@ impl Steps<'_> {
         let filled = self.rows.iter().any(|row| row.filled > 0);
         ensure!(!filled || self.model.fills_up(), "图只读取同一长度的文本", "the graph reads texts of one length only");
         let sources = || {
-            self.sources
-                .as_ref()
-                .context(message!("解码器应读取编码器的向量", "a decoder reads the vectors of an encoder"))
+            self.sources.as_ref().context(Word("解码器应读取编码器的向量", "a decoder reads the vectors of an encoder"))
         };
         let feed = |(role, port): (&Role, &Port)| {
             let size = |axis: usize| {

@@ -293,7 +293,7 @@ impl Task {
             }
             Task::Surprise { logits } => {
                 let given = outputs.get(logits)?;
-                let words = *given.shape.last().context(message!("logits 应对应词表", "logits have a vocabulary"))?;
+                let words = *given.shape.last().context(Word("logits 应对应词表", "logits have a vocabulary"))?;
                 for (i, &number) in batch.iter().enumerate() {
                     let real = places(window(number), width, family.left, family.cls_last).real;
                     let numbers = windows.numbers(window(number));
@@ -324,10 +324,10 @@ impl Task {
             }
             Task::MaskedSurprise { logits, .. } => {
                 let given = outputs.get(logits)?;
-                let words = *given.shape.last().context(message!("logits 应对应词表", "logits have a vocabulary"))?;
+                let words = *given.shape.last().context(Word("logits 应对应词表", "logits have a vocabulary"))?;
                 for (i, &number) in batch.iter().enumerate() {
                     let window = window(number);
-                    let token = window.masked.context(message!("有窗口没有遮盖任何词元", "a window hides no token"))?;
+                    let token = window.masked.context(Word("有窗口没有遮盖任何词元", "a window hides no token"))?;
                     let real = places(window, width, family.left, family.cls_last).real;
                     let at = (i * width + real.start + token) * words;
                     let hidden = windows.numbers(window)[token] as usize;

@@ -87,7 +87,7 @@ fn drawn(svg: &str, scale: f32, fonts: &Fonts) -> Result<Vec<u8>> {
         select_fallback: Box::new(move |_, used, _| order.iter().find(|id| !used.contains(id)).copied()),
     };
     let options = Options { fontdb: fonts.database.clone(), font_resolver: resolver, ..Options::default() };
-    let tree = Tree::from_str(svg, &options).context(message!("无法把图表读作 SVG", "cannot read a chart as SVG"))?;
+    let tree = Tree::from_str(svg, &options).context(Word("无法把图表读作 SVG", "cannot read a chart as SVG"))?;
     if let Some(missing) = missing(tree.root()) {
         bail!(without_fonts(&message!(
             "本机没有字体含有字符 {missing}",
@@ -103,7 +103,7 @@ fn drawn(svg: &str, scale: f32, fonts: &Fonts) -> Result<Vec<u8>> {
         )
     })?;
     resvg::render(&tree, Transform::from_scale(scale, scale), &mut picture.as_mut());
-    picture.encode_png().context(message!("无法把图表编码为 PNG", "cannot encode a chart as PNG"))
+    picture.encode_png().context(Word("无法把图表编码为 PNG", "cannot encode a chart as PNG"))
 }
 
 fn without_fonts(what: &Message) -> Message {

@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 
 use super::{Rows, Values};
 use inkstone_base::data::Key;
+use inkstone_base::language::Word;
 use inkstone_base::{ensure, message};
 
 /// Bytes of a block at the most, if a row fits. Digests of batches are of their blocks, so it is part of the format.
@@ -75,7 +76,7 @@ fn pack_block(rows: &Rows, first: usize, end: usize, bytes: usize) -> Result<Vec
 
 /// Unpacks a block's content: the number of its first row, and its rows.
 pub fn unpack(block: &[u8]) -> Result<(usize, Rows)> {
-    let (head, body) = block.split_at_checked(HEAD).context(message!("比其头部还短", "is shorter than its head"))?;
+    let (head, body) = block.split_at_checked(HEAD).context(Word("比其头部还短", "is shorter than its head"))?;
     let head: Vec<u32> = words(head).map(u32::from_le_bytes).collect();
     let (kind, first, rows, width) = (head[0], head[1] as usize, head[2] as usize, head[3] as usize);
     // Both numbers may be anything below 2^32.

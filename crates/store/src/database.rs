@@ -238,7 +238,7 @@ impl Database {
     }
 
     fn guard<T>(&self, work: impl FnOnce(&sled::Db) -> sled::Result<T>) -> Result<T> {
-        let db = self.db.as_ref().context(message!("数据库已关闭", "the database was closed"))?;
+        let db = self.db.as_ref().context(Word("数据库已关闭", "the database was closed"))?;
         ensure!(
             !self.has_failed.load(Ordering::Relaxed),
             "{} 的数据库在先前一步出错；请重新启动程序",

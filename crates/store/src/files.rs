@@ -15,6 +15,7 @@ use super::layout::{BatchEntry, BatchRecord, ENVELOPE, block_key, seal, unseal};
 use super::{RowKind, Rows, Values};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
+use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure, message};
 
 const MAGIC: &[u8; 6] = b"IKROWS";
@@ -63,7 +64,7 @@ impl RowFiles {
         for (number, content) in (0..).zip(blocks) {
             let sealed = seal(&block_key(set, batch, number), content);
             let length =
-                u32::try_from(sealed.len()).context(message!("一行过长，放不进块", "a row is too long for a block"))?;
+                u32::try_from(sealed.len()).context(Word("一行过长，放不进块", "a row is too long for a block"))?;
             out.write_all(&length.to_le_bytes()).and_then(|()| out.write_all(&sealed)).with_context(cannot)?;
         }
         out.flush().with_context(cannot)?;
@@ -124,7 +125,7 @@ impl RowFiles {
     pub(super) fn copy_in(&self, found: &RowFile, kind: RowKind, rows: u64) -> Result<Result<(BatchRecord, File)>> {
         let bytes = match std::fs::read(&found.path) {
             Ok(bytes) => bytes,
-            Err(error) => return Ok(Err(error).context(message!("它无法读取", "it cannot be read"))),
+            Err(error) => return Ok(Err(error).context(Word("它无法读取", "it cannot be read"))),
         };
         let path = self.path(found.set, found.batch, found.digest);
         let cannot = || message!("无法写入 {}（磁盘满了？）", "cannot write {} (disk full?)", path.display());
@@ -260,7 +261,7 @@ fn read(path: &Path, set: Key, batch: Key, each: &mut dyn FnMut(u32, &[u8]) -> R
     let mut left = file.metadata().with_context(cannot)?.len();
     let mut file = BufReader::with_capacity(1 << 16, file);
     let mut take = |bytes: &mut [u8]| {
-        left = left.checked_sub(bytes.len() as u64).context(message!("它的文件不完整", "its file is cut short"))?;
+        left = left.checked_sub(bytes.len() as u64).context(Word("它的文件不完整", "its file is cut short"))?;
         file.read_exact(bytes).with_context(cannot)?;
         anyhow::Ok(left)
     };

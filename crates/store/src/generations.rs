@@ -107,9 +107,9 @@ pub(super) fn copied_database(root: &Path, patience: Duration) -> Result<(TempDi
             root.display()
         )
     })?;
-    let copy = tempfile::tempdir().context(message!(
+    let copy = tempfile::tempdir().context(Word(
         "无法创建临时文件夹（TMPDIR 可指定另一处）",
-        "cannot make a temporary folder (TMPDIR names another place)"
+        "cannot make a temporary folder (TMPDIR names another place)",
     ))?;
     let folder = folder(root, current);
     // A loss of power may come between `current` and the folder that it names.

@@ -287,7 +287,7 @@ fn anew(root: &Path, folder: &Path, old: Option<(Database, &Copy)>) -> Result<Da
     let aside = (1u32..).map(|number| folder.join(format!("{DB}.damaged-{number}"))).find(free);
     let (path, aside) = (
         folder.join(DB),
-        aside.context(message!("没有名称可用于损坏的数据库", "there is no name left for a damaged database"))?,
+        aside.context(Word("没有名称可用于损坏的数据库", "there is no name left for a damaged database"))?,
     );
     fs::rename(&path, &aside).with_context(|| message!("无法把 {} 移到一旁", "cannot put {} aside", path.display()))?;
     disk::sync_folder(folder)?;

@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{RowKind, Rows};
 use inkstone_base::data::Key;
-use inkstone_base::{ensure, message};
+use inkstone_base::ensure;
+use inkstone_base::language::Word;
 
 const MAGIC: &[u8; 4] = b"IKS1";
 /// Bytes of an envelope besides its content.
@@ -134,7 +135,7 @@ pub fn seal(key: &[u8], content: &[u8]) -> Vec<u8> {
 
 /// Takes the content out of its envelope, or says what is wrong with it.
 pub fn unseal<'a>(key: &[u8], sealed: &'a [u8]) -> Result<&'a [u8]> {
-    let (head, content) = sealed.split_at_checked(ENVELOPE).context(message!("不完整", "is cut short"))?;
+    let (head, content) = sealed.split_at_checked(ENVELOPE).context(Word("不完整", "is cut short"))?;
     ensure!(&head[..4] == MAGIC, "的格式不是本版本所读的", "is not of a format that this version reads");
     let kept = u32::from_le_bytes([head[4], head[5], head[6], head[7]]);
     ensure!(kept == checksum(key, content), "与其校验和不符", "does not match its checksum");

@@ -23,6 +23,7 @@ use super::{Reader, RowKind, Rows, Store, Values, block};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure, message};
 use inkstone_tables::frames::{self, ForeignParquet};
 
@@ -241,7 +242,7 @@ impl Portable {
         let keys = frame.column("key")?.str()?.iter().map(|key| Key::from_hex(key?));
         let keys = keys
             .collect::<Option<Vec<_>>>()
-            .context(message!("有键不是 32 位十六进制数", "a key is not of 32 hexadecimal digits"))?;
+            .context(Word("有键不是 32 位十六进制数", "a key is not of 32 hexadecimal digits"))?;
         let (ends, values) = flat::<Float32Type>(frame.column("values")?.list()?)?;
         Ok(match kind {
             RowKind::Dense { dim } => Rows::dense(keys, dim, values),
@@ -258,7 +259,7 @@ impl Portable {
 fn flat<T: PolarsNumericType>(lists: &ListChunked) -> Result<(Vec<usize>, Vec<T::Native>)> {
     let (mut ends, mut values) = (vec![0], Vec::new());
     for row in 0..lists.len() {
-        let list = lists.get_as_series(row).context(message!("缺少一行", "a row is missing"))?;
+        let list = lists.get_as_series(row).context(Word("缺少一行", "a row is missing"))?;
         let numbers = list.unpack::<T>()?;
         ensure!(numbers.null_count() == 0, "缺少一个值", "a value is missing");
         values.extend(numbers.into_no_null_iter());

@@ -15,6 +15,7 @@ use crate::frames;
 use inkstone_base::code::Code;
 use inkstone_base::data::{Document, Kind};
 use inkstone_base::disk;
+use inkstone_base::language::Word;
 use inkstone_base::{bail, message};
 
 /// Most rows of a part; a part of long reports then takes tens of megabytes.
@@ -126,7 +127,7 @@ pub fn documents_from_frame(frame: &DataFrame) -> Result<Vec<Document>> {
                 label: option(&label, i),
                 event_at: event_at[i],
                 published_at: published_at[i]
-                    .context(message!("有文档没有 published_at", "a document without published_at"))?,
+                    .context(Word("有文档没有 published_at", "a document without published_at"))?,
                 ingested_at: ingested_at[i],
             })
         })

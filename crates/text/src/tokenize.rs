@@ -19,6 +19,7 @@ use super::subword::Subword;
 use super::{Counter, Segmenter, TaggedToken, Token, Truncation};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::{ensure, message};
 
 /// Form of the written lines.
@@ -162,7 +163,7 @@ pub fn tokenize_stream(
                     });
                     ctx.install(|| batches.collect::<Result<Vec<_>>>())
                 })
-                .context(message!("无法启动线程", "cannot start a thread"))?;
+                .context(Word("无法启动线程", "cannot start a thread"))?;
             let after = report.rows_in + lines.len() as u64 + 1;
             let in_and_out = write(&mut output, &texts).map(|()| read(&mut input, &mut next, after));
             Ok::<_, anyhow::Error>((cut.join().unwrap_or_else(|panic| resume_unwind(panic)), in_and_out))
@@ -187,13 +188,13 @@ pub fn tokenize_stream(
         if next_is_read.is_err() {
             // The tokens cut so far are written, though nothing after them can be read.
             write(&mut output, &texts)?;
-            output.flush().context(message!("无法写入", "cannot write"))?;
+            output.flush().context(Word("无法写入", "cannot write"))?;
         }
         more = next_is_read?;
         std::mem::swap(&mut chunk, &mut next);
     }
     write(&mut output, &texts)?;
-    output.flush().context(message!("无法写入", "cannot write"))?;
+    output.flush().context(Word("无法写入", "cannot write"))?;
     report.rows_out = report.rows_in - broken.len() as u64;
     report.fact("bytes", bytes);
     report.fact(if params.terms { "terms" } else { "tokens" }, tokens);
@@ -210,7 +211,7 @@ fn read(input: &mut impl BufRead, chunk: &mut Chunk, first: u64) -> Result<bool>
 }
 
 fn write(output: &mut impl Write, texts: &[String]) -> Result<()> {
-    texts.iter().try_for_each(|text| output.write_all(text.as_bytes())).context(message!("无法写入", "cannot write"))
+    texts.iter().try_for_each(|text| output.write_all(text.as_bytes())).context(Word("无法写入", "cannot write"))
 }
 
 /// Some lines as they are written.

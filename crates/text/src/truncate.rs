@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Segmenter, Token};
 
+use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure, message};
 
 /// A strategy of truncation.
@@ -94,7 +95,7 @@ fn parse(text: &str) -> Result<Truncation> {
     if text == "none" {
         return Ok(Truncation::None);
     }
-    let (strategy, limits) = text.split_once(':').context(message!("缺少长度上限", "a limit is missing"))?;
+    let (strategy, limits) = text.split_once(':').context(Word("缺少长度上限", "a limit is missing"))?;
     match strategy.trim() {
         "head" => Ok(Truncation::Head(number(limits)?)),
         "tail" => Ok(Truncation::Tail(number(limits)?)),

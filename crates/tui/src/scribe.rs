@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use inkstone_base::disk;
-use inkstone_base::language::Message;
+use inkstone_base::language::{Message, Word};
 use inkstone_base::message;
 
 /// Bytes of a log file; when it is full it takes the place of the one before it, so that the last half to one megabyte is kept.
@@ -57,7 +57,7 @@ impl Scribe {
                 // Nobody listens any more when the workbench has lost its patience.
                 let _ = end.send(());
             })
-            .context(message!("无法启动写日志的线程", "cannot start a thread for the log"))?;
+            .context(Word("无法启动写日志的线程", "cannot start a thread for the log"))?;
         Ok(Scribe { sender, ended, fault })
     }
 

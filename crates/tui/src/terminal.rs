@@ -34,10 +34,11 @@ use super::scene::Scene;
 use super::suspend::{self, StopRequests};
 use super::welcome::Welcome;
 use super::{Language, WelcomeBench, Workspace, view};
+use inkstone_base::bail;
 #[cfg(unix)]
+use inkstone_base::language::Word;
 use inkstone_base::memory;
 use inkstone_base::signals::{self, Hearing};
-use inkstone_base::{bail, message};
 
 /// Time between two looks at the run.
 const TICK: Duration = Duration::from_millis(80);
@@ -73,7 +74,7 @@ fn work_on(mut stage: OpenTerminal, opened: Option<Workspace>) -> Result<()> {
             if workspace.mouse {
                 stage.screen.mouse = true;
                 execute!(stdout(), EnableMouseCapture)
-                    .context(message!("无法在此终端上绘制", "cannot draw on this terminal"))?;
+                    .context(Word("无法在此终端上绘制", "cannot draw on this terminal"))?;
             }
             stage.work(workspace)
         }
@@ -127,21 +128,18 @@ impl OpenTerminal {
         let (sender, events) = channel();
         let recorder = Recorder::default();
         let screen = Screen::take(mouse, recorder.clone())?;
-        let terminal = Terminal::new(CrosstermBackend::new(stdout())).context(message!(
-            "无法在此终端上绘制（可用 --headless）",
-            "cannot draw on this terminal (try --headless)"
-        ))?;
+        let terminal = Terminal::new(CrosstermBackend::new(stdout()))
+            .context(Word("无法在此终端上绘制（可用 --headless）", "cannot draw on this terminal (try --headless)"))?;
         // Told to end by the system (a closed window, a kill): leave in good order.
         let end = sender.clone();
         let hearing = signals::on_end(move |_| drop(end.send(Event::End)))?;
-        let asked = StopRequests::listen().context(message!("无法监听信号", "cannot listen to signals"))?;
+        let asked = StopRequests::listen().context(Word("无法监听信号", "cannot listen to signals"))?;
         let keys = Keys::listen(sender.clone(), asked.clone())?;
         Ok(OpenTerminal { terminal, sender, events, keys, screen, recorder, asked, hearing })
     }
 
     fn size(&self) -> Result<(u16, u16)> {
-        let size =
-            self.terminal.size().context(message!("无法向终端询问尺寸", "cannot ask the terminal for its size"))?;
+        let size = self.terminal.size().context(Word("无法向终端询问尺寸", "cannot ask the terminal for its size"))?;
         Ok((size.width, size.height))
     }
 
@@ -153,7 +151,7 @@ impl OpenTerminal {
         let (width, height) = self.size()?;
         self.terminal
             .resize(Rect::new(0, 0, width, height))
-            .context(message!("无法在此终端上绘制", "cannot draw on this terminal"))?;
+            .context(Word("无法在此终端上绘制", "cannot draw on this terminal"))?;
         let played = catch_unwind(AssertUnwindSafe(|| self.play(&mut app)));
         let OpenTerminal { keys, screen, hearing: _hearing, .. } = self;
         drop(keys);
@@ -172,14 +170,13 @@ impl OpenTerminal {
 
     fn play(&mut self, scene: &mut impl Scene) -> Result<()> {
         let mut to_clipboard = |text: &str| {
-            execute!(stdout(), Print(clipboard(text)))
-                .context(message!("无法写到此终端", "cannot write to this terminal"))
+            execute!(stdout(), Print(clipboard(text))).context(Word("无法写到此终端", "cannot write to this terminal"))
         };
         let pause = || {
             let stop = self.asked.take_stop();
             if stop {
                 give_back(&self.screen.taken);
-                suspend::stop().context(message!("无法暂时挂起", "cannot stop for a while"))?;
+                suspend::stop().context(Word("无法暂时挂起", "cannot stop for a while"))?;
             }
             if stop | self.asked.take_went_on() {
                 self.screen.take_again()?;
@@ -222,17 +219,16 @@ fn serve<S: Scene, B: Backend<Error: std::error::Error + Send + Sync + 'static>>
     while !scene.is_over() {
         if pause()? {
             // Nothing is left of the picture, and the window may have another size.
-            let size =
-                terminal.size().context(message!("无法向终端询问尺寸", "cannot ask the terminal for its size"))?;
+            let size = terminal.size().context(Word("无法向终端询问尺寸", "cannot ask the terminal for its size"))?;
             terminal
                 .resize(Rect::new(0, 0, size.width, size.height))
-                .context(message!("无法在此终端上绘制", "cannot draw on this terminal"))?;
+                .context(Word("无法在此终端上绘制", "cannot draw on this terminal"))?;
             draw |= take(scene, Event::Resize(size.width, size.height));
         }
         if draw {
             terminal
                 .draw(|frame| scene.draw(frame))
-                .context(message!("无法在此终端上绘制", "cannot draw on this terminal"))?;
+                .context(Word("无法在此终端上绘制", "cannot draw on this terminal"))?;
         }
         draw = false;
         if let Some(text) = scene.take_clipboard() {
@@ -270,9 +266,9 @@ struct Screen {
 impl Screen {
     fn take(mouse: bool, recorder: Recorder) -> Result<Screen> {
         remember_modes();
-        enable_raw_mode().context(message!(
+        enable_raw_mode().context(Word(
             "没有可供绘制的终端（请用 --headless）",
-            "this is no terminal to draw on (use --headless)"
+            "this is no terminal to draw on (use --headless)",
         ))?;
         let taken = Arc::new(AtomicBool::new(true));
         let to_give_back = taken.clone();
@@ -285,16 +281,16 @@ impl Screen {
     fn take_again(&self) -> Result<()> {
         self.taken.store(true, Ordering::Relaxed);
         let _ = disable_raw_mode();
-        enable_raw_mode().context(message!("终端已不能再绘制", "the terminal is no longer ours to draw on"))?;
+        enable_raw_mode().context(Word("终端已不能再绘制", "the terminal is no longer ours to draw on"))?;
         self.enter()
     }
 
     fn enter(&self) -> Result<()> {
         execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste)
-            .context(message!("无法在此终端上绘制", "cannot draw on this terminal"))?;
+            .context(Word("无法在此终端上绘制", "cannot draw on this terminal"))?;
         if self.mouse {
             execute!(stdout(), EnableMouseCapture)
-                .context(message!("无法在此终端上绘制", "cannot draw on this terminal"))?;
+                .context(Word("无法在此终端上绘制", "cannot draw on this terminal"))?;
         }
         Ok(())
     }
@@ -376,7 +372,7 @@ impl Keys {
                     }
                 }
             })
-            .context(message!("无法启动读取键盘的线程", "cannot start a thread for the keyboard"))?;
+            .context(Word("无法启动读取键盘的线程", "cannot start a thread for the keyboard"))?;
         Ok(Keys { stop })
     }
 }

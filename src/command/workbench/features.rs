@@ -10,8 +10,7 @@ use crate::command::opened::OpenProject;
 use crate::pipeline::{self, FeatureStatus, StageId, derived_from};
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
-use inkstone_base::language::Message;
-use inkstone_base::message;
+use inkstone_base::language::{Message, Word};
 use inkstone_features::extract::SetMeta;
 use inkstone_features::inspect;
 use inkstone_models::FoldReport;
@@ -41,9 +40,9 @@ pub(super) fn bench(opened: &OpenProject) -> Option<FeatureBench> {
 fn with<T>(project: &Project, id: &Key, work: impl FnOnce(&Set<'_>) -> Result<T>) -> Result<T> {
     let store = Reader::open(&project.store())?;
     let set = store.set(id)?;
-    work(&set.context(message!(
+    work(&set.context(Word(
         "该特征集已不在特征库中：有运行替换了它",
-        "the set is no longer in the store: a run has replaced it"
+        "the set is no longer in the store: a run has replaced it",
     ))?)
 }
 

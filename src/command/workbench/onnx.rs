@@ -8,8 +8,9 @@ use anyhow::{Context, Result};
 
 use crate::command::opened::OpenProject;
 use inkstone_base::disk;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
-use inkstone_base::{ensure, message};
+use inkstone_base::language::Word;
 use inkstone_features::extract::Model;
 use inkstone_onnx::runtime::{Agreement, Machine, NamedLibrary};
 use inkstone_onnx::{OnnxParams, Opening, Probe, Sample, WordCutter, meter, models};
@@ -87,9 +88,9 @@ impl ModelRuntime {
 fn texts(project: &Project) -> Result<Vec<String>> {
     let [clean, documents] = [project.clean().files()?, project.documents().files()?];
     let file = clean.first().or(documents.first());
-    let file = file.context(message!(
+    let file = file.context(Word(
         "还没有可用来测速的语料：请运行流水线，或按 t 用生成的文本",
-        "there is no corpus yet to measure with: run the pipeline, or press t for generated text"
+        "there is no corpus yet to measure with: run the pipeline, or press t for generated text",
     ))?;
     let frame = frames::read_parquet(file, Some(&["title", "body"]))?;
     let [titles, bodies] = [column(&frame, "title")?.str()?, column(&frame, "body")?.str()?];

@@ -15,7 +15,7 @@ use crate::pipeline::market::needed;
 use crate::pipeline::stage::derived_name;
 use crate::pipeline::version;
 use inkstone_base::data::{Key, Report};
-use inkstone_base::message;
+use inkstone_base::language::Word;
 use inkstone_corpus::structure::sentences_of_part;
 use inkstone_features::experiment::{Called, Labelled, Observed, Target};
 
@@ -99,7 +99,7 @@ impl ExperimentRun<'_> {
         trial.details.factor = format!("{} · {}", self.params.name, planned.named.name());
         ledger::record_once(&run.project.ledger(), &trial, Utc::now())?;
         let series = outcome.ic.iter().find(|series| series.horizon == self.params.horizon);
-        let series = series.context(message!("回测应有该持有期", "the backtest has the horizon"))?;
+        let series = series.context(Word("回测应有该持有期", "the backtest has the horizon"))?;
         let (ic, rank_ic) = (&series.ic_summary, &series.rank_ic_summary);
         let figures = [
             ("ic", ic.mean),

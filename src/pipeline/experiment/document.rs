@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 
 use crate::config::Config;
 use inkstone_base::data::Key;
-use inkstone_base::message;
+use inkstone_base::language::Word;
 use inkstone_features::experiment::Params;
 use inkstone_features::extract::{SetMeta, WholeDocument, read_whole};
 use inkstone_store::{Reader, Values};
@@ -65,7 +65,7 @@ pub fn score_of(store: &Reader, set: Key, part: usize, row: usize) -> Result<Opt
         .header()
         .batches
         .get(part)
-        .context(message!("特征集的份数少于语料", "the set has fewer parts than the corpus"))?
+        .context(Word("特征集的份数少于语料", "the set has fewer parts than the corpus"))?
         .key;
     let Some(rows) = set.batch(&batch)? else { return Ok(None) };
     let Values::Dense { dim, data } = rows.values else { return Ok(None) };

@@ -10,8 +10,7 @@ use super::{ExperimentRun, KeyedResult, cells};
 use crate::pipeline::stage::StageId;
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk;
-use inkstone_base::language::Message;
-use inkstone_base::message;
+use inkstone_base::language::{Message, Word};
 use inkstone_features::experiment::Target;
 use inkstone_features::extract::{self, Cost, Feature, FeatureSets, Inputs};
 
@@ -47,10 +46,8 @@ impl ExperimentRun<'_> {
     pub(super) fn release(&self, planned: &PlannedCell) -> Result<()> {
         for key in self.keys_of(planned)? {
             let mut sets = self.sets.borrow_mut();
-            let left = sets
-                .needed
-                .get_mut(&key)
-                .context(message!("各单元的需求应已记下", "the needs of all cells are noted"))?;
+            let left =
+                sets.needed.get_mut(&key).context(Word("各单元的需求应已记下", "the needs of all cells are noted"))?;
             *left -= 1;
             if *left > 0 {
                 continue;

@@ -32,6 +32,7 @@ pub use pending::{sweep_file, sync_folder, temporary};
 pub use snapshot::{Snapshot, snapshot};
 
 use crate::data::Key;
+use crate::language::Word;
 use crate::{bail, message};
 
 /// Format of the tables and JSON files that this program writes for itself. It stands in their seals, and files of another format are not
@@ -73,7 +74,7 @@ fn sweep_to(folder: &Path, depth: usize) -> Result<()> {
         if entry.file_type().is_file() && is_temporary(&entry.file_name().to_string_lossy()) {
             // Its writer may have renamed it meanwhile.
             remove_if_there(entry.path())
-                .context(message!("中断的运行留下的文件没有清除", "a leftover of an interrupted run stays"))?;
+                .context(Word("中断的运行留下的文件没有清除", "a leftover of an interrupted run stays"))?;
         }
     }
     Ok(())

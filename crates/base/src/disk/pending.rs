@@ -175,7 +175,7 @@ pub fn sweep_file(path: &Path) -> Result<()> {
         let name = temporary_name(path);
         if let Some(_left) = locked(File::options().read(true), &name) {
             super::remove_if_there(&name)
-                .context(message!("中断的运行留下的文件没有清除", "a leftover of an interrupted run stays"))?;
+                .context(Word("中断的运行留下的文件没有清除", "a leftover of an interrupted run stays"))?;
         }
     }
     #[cfg(not(unix))]
@@ -258,7 +258,7 @@ impl Scratch {
         self.written += bytes.len() as u64;
         self.out
             .write_all(bytes)
-            .context(message!("无法写入临时文件（磁盘满了？）", "cannot write a scratch file (is the disk full?)"))
+            .context(Word("无法写入临时文件（磁盘满了？）", "cannot write a scratch file (is the disk full?)"))
     }
 
     pub fn written(&self) -> u64 {
@@ -270,7 +270,7 @@ impl Scratch {
         if self.written == 0 {
             return Ok(None);
         }
-        Ok(Some(map_file(&self.into_file()?).context(message!("无法映射临时文件", "cannot map a scratch file"))?))
+        Ok(Some(map_file(&self.into_file()?).context(Word("无法映射临时文件", "cannot map a scratch file"))?))
     }
 
     /// All that was written, as a file at its beginning.
@@ -279,7 +279,7 @@ impl Scratch {
             .out
             .into_inner()
             .map_err(|error| error.into_error())
-            .context(message!("无法写入临时文件（磁盘满了？）", "cannot write a scratch file (is the disk full?)"))?;
+            .context(Word("无法写入临时文件（磁盘满了？）", "cannot write a scratch file (is the disk full?)"))?;
         file.seek(SeekFrom::Start(0))?;
         Ok(file)
     }

@@ -23,7 +23,8 @@ use anyhow::{Context, Result};
 use super::FORMAT;
 use super::flaw::{Flaw, check_format};
 use crate::data::Key;
-use crate::{ensure, message};
+use crate::ensure;
+use crate::language::Word;
 
 pub(super) const LENGTH: usize = 64;
 const MAGIC: &[u8; 8] = b"INKSEAL\0";
@@ -109,10 +110,10 @@ fn put(file: &mut File, content: Key, format: u32) -> Result<()> {
     ensure!(end[4..] == *PARQUET, "写出的不是 Parquet 文件", "what was written is no Parquet file");
     let footer_length = u32::from_le_bytes(std::array::from_fn(|i| end[i]))
         .checked_add(8)
-        .context(message!("文件尾达 4 GiB", "a footer of 4 GiB"))?;
+        .context(Word("文件尾达 4 GiB", "a footer of 4 GiB"))?;
     let pages_length = length
         .checked_sub(footer_length.into())
-        .context(message!("文件尾比文件还长", "a footer that is longer than its file"))?;
+        .context(Word("文件尾比文件还长", "a footer that is longer than its file"))?;
     let mut footer = vec![0u8; footer_length as usize];
     file.seek(SeekFrom::Start(pages_length))?;
     file.read_exact(&mut footer)?;

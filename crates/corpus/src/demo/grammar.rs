@@ -12,6 +12,7 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rustc_hash::FxHashMap;
 
+use inkstone_base::language::Word;
 use inkstone_base::{bail, message};
 
 /// A text under way, with the marks written into it so far.
@@ -207,14 +208,14 @@ fn parse_nodes(rest: &mut &str, stop: &str) -> Result<Vec<Node>> {
         }
         match c {
             '{' => {
-                let end = rest.find('}').context(message!("有 {{ 没有闭合", "a {{ that is never closed"))?;
+                let end = rest.find('}').context(Word("有 { 没有闭合", "a { that is never closed"))?;
                 nodes.push(Node::Slot(rest[1..end].to_owned()));
                 *rest = &rest[end + 1..];
             }
             '(' => {
                 let mut options = Vec::new();
                 while !rest.starts_with(')') {
-                    *rest = rest.get(1..).context(message!("有 ( 没有闭合", "a ( that is never closed"))?;
+                    *rest = rest.get(1..).context(Word("有 ( 没有闭合", "a ( that is never closed"))?;
                     options.push(parse_nodes(rest, "|)")?);
                 }
                 nodes.push(Node::Choice(options));
@@ -228,7 +229,7 @@ fn parse_nodes(rest: &mut &str, stop: &str) -> Result<Vec<Node>> {
                 };
                 *rest = &rest[2..];
                 let inner = parse_nodes(rest, "]")?;
-                *rest = rest.strip_prefix(']').context(message!("有 [ 没有闭合", "a [ that is never closed"))?;
+                *rest = rest.strip_prefix(']').context(Word("有 [ 没有闭合", "a [ that is never closed"))?;
                 nodes.push(Node::Mark(positive, inner));
             }
             ')' | ']' | '}' | '|' => bail!("意外的 {c}", "an unexpected {c}"),

@@ -17,7 +17,7 @@ use super::truth::{Effect, Truth};
 use inkstone_tables::corpus::times_column;
 use inkstone_tables::frames;
 
-use inkstone_base::message;
+use inkstone_base::language::Word;
 
 /// Rows of the truth table that are held before they are written.
 const BATCH: usize = 1 << 15;
@@ -114,7 +114,7 @@ impl<'w, 'f> TruthLedger<'w, 'f> {
         let writer = self
             .writer
             .as_ref()
-            .context(message!("演示没有文档；请提高规模", "the demo has no documents; raise the scale"))?;
+            .context(Word("演示没有文档；请提高规模", "the demo has no documents; raise the scale"))?;
         writer.finish()?;
         Ok(())
     }

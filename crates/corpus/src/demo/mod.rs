@@ -38,6 +38,7 @@ use desk::Delivery;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::{ensure, message};
 use inkstone_market::Security;
 use ledger::TruthLedger;
@@ -170,7 +171,7 @@ fn documents(
     ledger: &mut TruthLedger<'_, '_>,
     ctx: &Ctx,
 ) -> Result<BTreeMap<String, SourceTruth>> {
-    let first = NaiveDate::from_ymd_opt(2023, 1, 1).context(message!("日历中应有的日期", "a date of the calendar"))?;
+    let first = NaiveDate::from_ymd_opt(2023, 1, 1).context(Word("日历中应有的日期", "a date of the calendar"))?;
     let dates: Vec<NaiveDate> = first.iter_days().take_while(|d| d.year() < 2025).collect();
     let mut wires: Vec<Wire> = SHAPES.iter().map(|&shape| Wire::new(shape, world.seed)).collect();
     let mut news = Wires::new(world, &dates, scale)?;

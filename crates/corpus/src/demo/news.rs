@@ -12,7 +12,8 @@ use super::grammar::Draft;
 use super::rng::{Stream, pick, rng};
 use super::story::{Story, World, spread};
 use inkstone_base::data::Kind;
-use inkstone_base::{ensure, message};
+use inkstone_base::ensure;
+use inkstone_base::language::Word;
 
 /// News items at scale 1, reposts included (about).
 const NEWS: f64 = 8000.0;
@@ -76,7 +77,7 @@ impl<'w> Wires<'w> {
             self.pending.insert((story.time, self.written), story);
         }
         let tomorrow =
-            date.checked_add_days(Days::new(1)).context(message!("日历中应有的日期", "a date of the calendar"))?;
+            date.checked_add_days(Days::new(1)).context(Word("日历中应有的日期", "a date of the calendar"))?;
         let later = self.pending.split_off(&(tomorrow.and_time(NaiveTime::MIN), 0));
         Ok(std::mem::replace(&mut self.pending, later).into_values().collect())
     }

@@ -17,7 +17,7 @@ use crate::ingest::source::{Format, Source, Table};
 use crate::ingest::times::{self, TimeFormat};
 use crate::ingest::{Encoded, Params, prices, reason, securities};
 use inkstone_base::job::Ctx;
-use inkstone_base::language::Message;
+use inkstone_base::language::{Message, Word};
 use inkstone_base::message;
 
 /// Rows that are tried, and of these such as are shown.
@@ -73,7 +73,7 @@ pub fn preview(source: &Source, params: &Params, base: &Path, ctx: &Ctx) -> Resu
     let unit =
         units.first().with_context(|| message!("{:?} 处没有可读的文件", "no file to read at {:?}", source.path))?;
     // The real run keeps the text of documents that are files; the preview drops it.
-    let scratch = tempfile::tempdir().context(message!("无法创建临时文件夹", "cannot make a temporary folder"))?;
+    let scratch = tempfile::tempdir().context(Word("无法创建临时文件夹", "cannot make a temporary folder"))?;
     let first: Vec<_> = match &unit.content {
         UnitFiles::Papers(files) => files.iter().take(SHOWN).cloned().collect(),
         UnitFiles::Table(_) => Vec::new(),

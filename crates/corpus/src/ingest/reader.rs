@@ -24,6 +24,7 @@ use crate::ingest::row::{BATCH_BYTES, Cells, RowFault, SourceRow};
 use crate::ingest::sheets::SheetRows;
 use crate::ingest::source::{Format, Source};
 use inkstone_base::encoding::{self, Charset, Encoded, Utf16Reader};
+use inkstone_base::language::Word;
 use inkstone_base::limits;
 use inkstone_base::{bail, ensure, message};
 
@@ -209,12 +210,11 @@ impl ByteRows {
             };
             let cut = RecordLayout::Rows(delimiter);
             let mut records = fresh(cut)?;
-            let first = records.next()?.context(message!("文件没有表头", "the file has no header row"))?;
+            let first = records.next()?.context(Word("文件没有表头", "the file has no header row"))?;
             let names = split_row(&first.bytes, delimiter, charset.is_wide());
             let names: Option<Vec<String>> =
                 names.iter().map(|n| charset.decode(n).map(|n| n.trim().to_owned())).collect();
-            let names =
-                names.context(message!("表头不是该文件的编码", "the header row is not in the file's encoding"))?;
+            let names = names.context(Word("表头不是该文件的编码", "the header row is not in the file's encoding"))?;
             check_columns(names.len())?;
             let mut rows = ByteRows {
                 records,

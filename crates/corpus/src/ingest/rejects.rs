@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ingest::row::RowFault;
 
+use inkstone_base::language::Word;
 use inkstone_base::{ensure, message};
 
 /// A row that was set aside.
@@ -47,7 +48,7 @@ impl Reject {
     pub(super) fn write(&self, out: &mut dyn Write) -> Result<()> {
         let mut line = serde_json::to_vec(self)?;
         line.push(b'\n');
-        out.write_all(&line).context(message!("无法写入拒收记录", "cannot write the rejects"))
+        out.write_all(&line).context(Word("无法写入拒收记录", "cannot write the rejects"))
     }
 }
 

@@ -271,11 +271,9 @@ impl<'a> IngestRun<'a> {
         if let Err(error) = self.check_losses(&log) {
             // The rejects say why; nothing else of this run is kept, and what was read waits for the next one.
             std::fs::rename(&rejects, self.project.rejects())?;
-            return Err(error.context(message!(
-                "拒收的行见 {}",
-                "the rows set aside are in {}",
-                self.project.rejects().display()
-            )));
+            return Err(error.context({
+                message!("拒收的行见 {}", "the rows set aside are in {}", self.project.rejects().display())
+            }));
         }
         log.rejects = disk::hash_file(&rejects)?;
         let mut files = vec![(rejects, self.project.rejects())];

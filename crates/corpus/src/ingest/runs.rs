@@ -14,7 +14,7 @@ use chrono::{Datelike, NaiveDate};
 use polars_core::prelude::PlSmallStr;
 
 use inkstone_base::disk::Scratch;
-use inkstone_base::message;
+use inkstone_base::language::Word;
 use inkstone_market::PRICE_COLUMNS;
 
 /// Columns behind date and code.
@@ -55,9 +55,9 @@ pub(super) fn date_and_code((high, low): (u64, u64)) -> Result<(NaiveDate, PlSma
     bytes[4..].copy_from_slice(&low.to_be_bytes());
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(CODE_BYTES);
     let code = std::str::from_utf8(&bytes[..end])
-        .context(message!("行情表中有代码不是文本", "a code of the price table is no text"))?;
+        .context(Word("行情表中有代码不是文本", "a code of the price table is no text"))?;
     Ok((
-        date.context(message!("行情表中有日期超出日历", "a date of the price table is outside the calendar"))?,
+        date.context(Word("行情表中有日期超出日历", "a date of the price table is outside the calendar"))?,
         code.into(),
     ))
 }
@@ -170,7 +170,7 @@ impl SortedRows {
             if let Some(file) = &mut self.file {
                 file.seek(SeekFrom::Start(run.next))?;
                 file.read_exact(bytemuck::cast_slice_mut(&mut words))
-                    .context(message!("无法读取临时文件", "cannot read a scratch file"))?;
+                    .context(Word("无法读取临时文件", "cannot read a scratch file"))?;
             }
             run.rows.clear();
             run.rows.resize(length as usize, [NO_VALUE; 3 + VALUES]);

@@ -169,9 +169,9 @@ fn grid_of(path: &Path, sheet: Option<&str>) -> Result<SheetGrid> {
         let mut grid = SheetGrid::new(Held::new(held.limit));
         file.seek(SeekFrom::Start(0))?;
         let old = Xls::new(BufReader::new(file));
-        let mut workbook = old.context(message!(
+        let mut workbook = old.context(Word(
             "工作簿已加密（请去掉密码后保存），或不是 .xls",
-            "a workbook that is encrypted (save it without a password) or no .xls"
+            "a workbook that is encrypted (save it without a password) or no .xls",
         ))?;
         let name = name_of(&workbook.sheet_names(), sheet)?;
         let range = workbook.worksheet_range(&name)?;
@@ -185,7 +185,7 @@ fn grid_of(path: &Path, sheet: Option<&str>) -> Result<SheetGrid> {
     let mut grid = SheetGrid::new(held);
     file.seek(SeekFrom::Start(0))?;
     let mut workbook: Xlsx<_> =
-        Xlsx::new(BufReader::new(file)).context(message!("不是 .xlsx 工作簿", "no .xlsx workbook"))?;
+        Xlsx::new(BufReader::new(file)).context(Word("不是 .xlsx 工作簿", "no .xlsx workbook"))?;
     let name = name_of(&workbook.sheet_names(), sheet)?;
     let mut cells = workbook.worksheet_cells_reader(&name)?;
     while let Some(cell) = cells.next_cell()? {
@@ -208,7 +208,7 @@ fn name_of(names: &[String], sheet: Option<&str>) -> Result<String> {
                 names.join(", ")
             )
         }
-        None => names.first().context(message!("工作簿没有工作表", "the workbook has no sheets")).cloned(),
+        None => names.first().context(Word("工作簿没有工作表", "the workbook has no sheets")).cloned(),
     }
 }
 

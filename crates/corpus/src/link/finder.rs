@@ -21,7 +21,7 @@ use chrono::NaiveDateTime;
 
 use inkstone_base::code::{self, Code};
 use inkstone_base::data::{Document, Kind};
-use inkstone_base::message;
+use inkstone_base::language::Word;
 use inkstone_market::Security;
 
 use super::learned::LearnedName;
@@ -109,9 +109,9 @@ impl Finder {
             .match_kind(MatchKind::Standard)
             .ascii_case_insensitive(true)
             .build(names.patterns.iter().map(|p| &p.text))
-            .context(message!(
+            .context(Word(
                 "证券表的名称过多，无法一次搜索",
-                "the names of the security table are too many for one search"
+                "the names of the security table are too many for one search",
             ))?;
         Ok(Finder { names, automaton })
     }

@@ -26,6 +26,7 @@ use toml::de::DeTable;
 
 use super::list::Status;
 use inkstone_base::disk;
+use inkstone_base::language::Word;
 use inkstone_base::limits;
 use inkstone_base::{bail, ensure, message};
 
@@ -145,7 +146,7 @@ impl Decisions {
 /// The text with the values of these keys of its top replaced, or put before all else.
 fn replaced(text: &str, values: &[(&str, String)]) -> Result<String> {
     let table = DeTable::parse(text)
-        .context(message!("决定文件不是有效的 TOML", "the file of decisions is not valid TOML"))?
+        .context(Word("决定文件不是有效的 TOML", "the file of decisions is not valid TOML"))?
         .into_inner();
     let mut changes: Vec<(Range<usize>, String)> = Vec::new();
     for (key, value) in values {

@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::names::{cell_name, setting_names};
 use inkstone_base::disk;
-use inkstone_base::language::Message;
-use inkstone_base::message;
+use inkstone_base::language::{Message, Word};
 
 /// The cells of an experiment, while it runs and after.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -66,7 +65,7 @@ pub enum CellState {
 impl Grid {
     /// Notes where the cell of this number stands, and writes the grid to the folder of the experiment.
     pub fn note(&mut self, number: usize, state: CellState, folder: &Path) -> Result<()> {
-        self.cells.get_mut(number).context(message!("网格应有该单元", "the grid has the cell"))?.state = state;
+        self.cells.get_mut(number).context(Word("网格应有该单元", "the grid has the cell"))?.state = state;
         disk::write_json(&Grid::path(folder), self)
     }
 

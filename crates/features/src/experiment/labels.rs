@@ -8,8 +8,9 @@ use serde_json::json;
 
 use super::params::Params;
 use inkstone_base::data::Report;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
-use inkstone_base::{ensure, message};
+use inkstone_base::language::Word;
 use inkstone_models::{
     ClassReport, EstimatorParams, FoldFeatures, FoldParams, FoldRows, FoldsBy, Goal, Split, TrainingRows,
     area_under_curve, draw_folds, out_of_fold,
@@ -85,7 +86,7 @@ impl Labelled {
         };
         let folds = FoldParams { folds: params.folds, by, embargo_days: params.embargo_days };
         let splits = draw_folds(&self.goal(), &rows, &folds, seed)
-            .context(message!("文档无法分折", "the documents cannot be parted into folds"))?;
+            .context(Word("文档无法分折", "the documents cannot be parted into folds"))?;
         let sizes: Vec<_> = splits
             .iter()
             .map(|s| json!({"train": s.train.len(), "test": s.test.len(), "purged": s.purged, "grouped": s.grouped}))

@@ -13,8 +13,9 @@ use super::set::SetMeta;
 use super::times::ModelTimes;
 use inkstone_base::data::Report;
 use inkstone_base::disk;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
-use inkstone_base::{ensure, message};
+use inkstone_base::language::Word;
 use inkstone_corpus::clean::clean_of_part_without_text;
 use inkstone_market::{Calendar, Cutoff};
 use inkstone_store::{RowKind, Rows, Set, Values};
@@ -81,11 +82,11 @@ pub fn write_document_table(
             report.rows_out += rows.len() as u64;
             writer
                 .as_mut()
-                .context(message!("写入器随第一份创建", "a writer is made with the first part"))?
+                .context(Word("写入器随第一份创建", "a writer is made with the first part"))?
                 .write_batch(&frame)?;
             ctx.advance(rows.len() as u64)?;
         }
-        writer.context(message!("语料没有文档", "the corpus has no documents"))?.finish()?;
+        writer.context(Word("语料没有文档", "the corpus has no documents"))?.finish()?;
         Ok(())
     })?;
     Ok(report)

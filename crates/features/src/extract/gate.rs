@@ -20,6 +20,7 @@ use super::times::ModelTimes;
 use super::{Feature, Inputs, fields};
 use inkstone_base::code::Code;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure, message};
 use inkstone_corpus::clean::CleanDocument;
 use inkstone_corpus::link::{codes_of, links_of_part};
@@ -81,7 +82,7 @@ impl Gate {
         let only = match only.is_empty() {
             true => None,
             false => {
-                let node = only.of_document().context(message!("only 中", "in only"))?;
+                let node = only.of_document().context(Word("only 中", "in only"))?;
                 Some(Condition { node, columns: Vec::new(), inputs: Vec::new() })
             }
         };
@@ -92,7 +93,7 @@ impl Gate {
     pub(crate) fn of_feature(feature: &Feature, inputs: &Inputs<'_>, ctx: &Ctx) -> Result<Gate> {
         let only = match feature.only.is_empty() {
             true => None,
-            false => Some(Condition::read(&feature.only, inputs, ctx).context(message!("only 中", "in only"))?),
+            false => Some(Condition::read(&feature.only, inputs, ctx).context(Word("only 中", "in only"))?),
         };
         Gate::with_condition(feature.within.as_ref(), only, inputs.clean, inputs.links, ctx)
     }

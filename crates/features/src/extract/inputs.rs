@@ -9,6 +9,7 @@ use super::times::ModelTimes;
 use super::{Feature, Inputs};
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure, message};
 use inkstone_models::{Csr, DenseRows, SpilledCsr, SpilledDense};
 use inkstone_store::{RowKind, Rows, Set, Values};
@@ -131,15 +132,15 @@ pub struct InputMeta {
 
 /// The set of a feature that was computed before, and its notes.
 pub(super) fn open_set<'a>(inputs: &Inputs<'a>, feature: &str) -> Result<(Set<'a>, SetMeta)> {
-    let sets = inputs.sets.context(message!(
+    let sets = inputs.sets.context(Word(
         "此处没有它的行：请用 `inkstone extract` 计算",
-        "its rows are not at hand here: compute it with `inkstone extract`"
+        "its rows are not at hand here: compute it with `inkstone extract`",
     ))?;
-    let id = sets.ids.get(feature).context(message!("它尚未计算", "it was not computed"))?;
+    let id = sets.ids.get(feature).context(Word("它尚未计算", "it was not computed"))?;
     let set = sets
         .store
         .set(id)?
-        .context(message!("它的行已不在特征库中：请重新计算", "its rows are gone from the store: compute it again"))?;
+        .context(Word("它的行已不在特征库中：请重新计算", "its rows are gone from the store: compute it again"))?;
     let meta = SetMeta::read(set.header())?;
     Ok((set, meta))
 }

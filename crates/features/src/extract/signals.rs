@@ -9,6 +9,7 @@ use super::times::ModelTimes;
 use super::{Gate, fields};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure, message};
 use inkstone_corpus::clean::{CleanDocument, clean_of_part, clean_of_part_without_text};
 use inkstone_corpus::link::{codes_of, links_of_part};
@@ -70,7 +71,7 @@ pub fn signals(plan: &Plan, sources: &SignalSources<'_>, market: &Market, ctx: &
         let docs = read(&sources.clean.path(part))?;
         let mut rows = Vec::with_capacity(batches.len());
         for batch in &mut batches {
-            let batch = batch.next().context(message!("特征集比语料短", "a feature set ends before the corpus"))??;
+            let batch = batch.next().context(Word("特征集比语料短", "a feature set ends before the corpus"))??;
             ensure!(
                 docs.len() == batch.len(),
                 "第 {part} 份有 {} 篇文档，却有 {} 行",

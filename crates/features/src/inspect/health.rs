@@ -12,7 +12,7 @@ use super::columns::{Column, ColumnName, Running};
 use super::near::times;
 use crate::extract::SetMeta;
 use inkstone_base::job::Ctx;
-use inkstone_base::message;
+use inkstone_base::language::Word;
 use inkstone_store::{Header, Rows, Set, Values};
 use inkstone_tables::corpus::Parts;
 
@@ -92,7 +92,7 @@ struct Tally {
 impl Tally {
     fn new(header: &Header) -> Result<Tally> {
         let rows = usize::try_from(header.rows)
-            .context(message!("行数超出本机能计数的范围", "more rows than this machine can count"))?;
+            .context(Word("行数超出本机能计数的范围", "more rows than this machine can count"))?;
         let mut rng = ChaCha8Rng::seed_from_u64(SEED);
         let mut chosen: Vec<u64> =
             sample(&mut rng, rows, rows.min(SAMPLED)).into_iter().map(|row| row as u64).collect();

@@ -10,9 +10,9 @@ use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 use polars_core::prelude::{DataFrame, StringChunked};
 
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_base::language::Word;
-use inkstone_base::{ensure, message};
 use inkstone_models::{Nearest, Row as SparseRow};
 use inkstone_store::{Rows, Set, Values};
 use inkstone_tables::corpus::{self, Parts};
@@ -114,7 +114,7 @@ pub fn neighbours(
     };
     let own = documents(clean, &[place])?
         .pop()
-        .context(message!("所问的文档应在语料中", "the document asked for is in the corpus"))?;
+        .context(Word("所问的文档应在语料中", "the document asked for is in the corpus"))?;
     let (mut best, mut read) = (Vec::new(), 0);
     for (part, rows) in set.batches().enumerate() {
         ctx.check()?;
@@ -210,7 +210,7 @@ fn asked(
     let read = |part: usize| -> Result<Rows> {
         ctx.check()?;
         set.batch(&batches.get(part).context(OUTGROWN)?.key)?
-            .context(message!("特征集头部所列的批次应在集内", "a batch of the set's header is in the set"))
+            .context(Word("特征集头部所列的批次应在集内", "a batch of the set's header is in the set"))
     };
     if let Some((part, row)) = place {
         let rows = read(part)?;
@@ -311,7 +311,7 @@ fn documents(clean: &Parts, places: &[(usize, usize)]) -> Result<Vec<ListedDocum
         found
             .get(place)
             .cloned()
-            .context(message!("语料变短了：请运行流水线", "the corpus has become shorter: run the pipeline"))
+            .context(Word("语料变短了：请运行流水线", "the corpus has become shorter: run the pipeline"))
     };
     places.iter().map(document).collect()
 }

@@ -63,7 +63,7 @@ impl ProjectLines {
         std::thread::Builder::new()
             .name("documents".to_owned())
             .spawn(read)
-            .context(message!("无法启动线程", "cannot start a thread"))?;
+            .context(Word("无法启动线程", "cannot start a thread"))?;
         Ok(ProjectLines { parts, left, lines: Vec::new(), at: 0 })
     }
 }
@@ -75,7 +75,7 @@ fn lines(path: &Path) -> Result<Vec<u8>> {
     let [ids, titles, bodies] = [text("doc_id")?, text("title")?, text("body")?];
     let times = times_of(&frame, "published_at")?;
     for (row, time) in times.iter().enumerate() {
-        let time = time.context(message!("有文档没有 published_at", "a document without published_at"))?;
+        let time = time.context(Word("有文档没有 published_at", "a document without published_at"))?;
         let object = JsonLine {
             id: ids.get(row).unwrap_or_default(),
             title: titles.get(row).unwrap_or_default(),

@@ -9,7 +9,6 @@ use anyhow::{Context, Result};
 use super::{LineFormat, Lines};
 use inkstone_base::job::Ctx;
 use inkstone_base::language::Word;
-use inkstone_base::message;
 
 /// Bytes of the standard input that are copied between two checks for cancellation.
 const PIECE: usize = 1 << 16;
@@ -34,9 +33,8 @@ impl Source {
         match &self.kept {
             None => Lines::open(&self.path, self.format),
             Some(kept) => {
-                let again = kept
-                    .try_clone()
-                    .context(message!("无法读取留存的标准输入", "cannot read the kept standard input"))?;
+                let again =
+                    kept.try_clone().context(Word("无法读取留存的标准输入", "cannot read the kept standard input"))?;
                 Ok(Lines::new(BufReader::with_capacity(PIECE, FromStart { file: again, at: 0 }), self.format))
             }
         }
@@ -52,7 +50,7 @@ fn keep(mut input: impl Read, ctx: &Ctx) -> Result<File> {
     let mut piece = vec![0; PIECE];
     loop {
         ctx.check()?;
-        let n = input.read(&mut piece).context(message!("无法读取标准输入", "cannot read the standard input"))?;
+        let n = input.read(&mut piece).context(Word("无法读取标准输入", "cannot read the standard input"))?;
         if n == 0 {
             return Ok(file);
         }

@@ -11,9 +11,10 @@ use crate::models::ngram::eval::FittedNgram;
 use crate::models::onnx::{Contextual, FittedOnnx, is_onnx};
 use crate::models::static_encoder::FittedStatic;
 use crate::models::{estimators, fasttext, head, lexicon, neural, textnet, word_vectors};
+use inkstone_base::bail;
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
-use inkstone_base::{bail, message};
+use inkstone_base::language::Word;
 use inkstone_models::ngram::{LanguageModel, is_arpa, read_arpa};
 use inkstone_models::textnet::TextNet;
 use inkstone_models::{
@@ -137,7 +138,7 @@ pub(crate) fn open_for_project(
     };
     Ok(ProjectModel {
         model,
-        segmenter: segmenter.context(message!("文档的文本应已切分", "the text of documents is cut"))?,
+        segmenter: segmenter.context(Word("文档的文本应已切分", "the text of documents is cut"))?,
         own_cut,
     })
 }

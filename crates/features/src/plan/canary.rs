@@ -53,7 +53,7 @@ impl Canary {
             .iter()
             .map(|block| bytes(block))
             .collect::<Option<_>>()
-            .context(message!("计划已损坏", "the plan is damaged"))?;
+            .context(Word("计划已损坏", "the plan is damaged"))?;
         if rows == planned {
             return Ok(());
         }

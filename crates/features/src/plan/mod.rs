@@ -32,6 +32,7 @@ use crate::extract::{Feature, Inputs, RewrittenCorpus, SetMeta};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk::{self, Damage, Flaw};
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::memory;
 use inkstone_base::{bail, ensure, message};
 use inkstone_market::{Cutoff, LazyMarket};
@@ -309,9 +310,9 @@ impl Plan {
                     path.display()
                 ),
                 None => {
-                    return Err(error.context(message!(
+                    return Err(error.context(Word(
                         "这不是计划：用 `inkstone plan` 制定",
-                        "this is no plan: `inkstone plan` makes one"
+                        "this is no plan: `inkstone plan` makes one",
                     )));
                 }
             },

@@ -13,9 +13,9 @@ use crate::extract::fits::{Fits, KeptFits};
 use crate::extract::part_model::PartModel;
 use crate::extract::set::key_of;
 use inkstone_base::data::{Key, Report};
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_base::language::Word;
-use inkstone_base::{ensure, message};
 use inkstone_store::{RowFolder, SetSpec};
 
 /// Time between two looks at the folder of rows.
@@ -108,7 +108,7 @@ impl Plan {
             .model
             .entry()
             .walk_fits
-            .context(message!("计划中特征的模型没有拟合步骤", "the model of the plan's feature has no fits"))?;
+            .context(Word("计划中特征的模型没有拟合步骤", "the model of the plan's feature has no fits"))?;
         let done = Mutex::new(KeptFits::default());
         let keys = numbers.iter().map(|&number| self.parts[number].key).collect();
         self.with_inputs(resources, &Fits::Keep { folder, keys, done: &done }, |inputs| {
@@ -207,9 +207,9 @@ impl Plan {
             );
         }
         same_set(&self.spec, &model.spec)?;
-        let canary = self.canary.as_ref().context(message!(
+        let canary = self.canary.as_ref().context(Word(
             "计划已损坏：请重新制定（inkstone plan）",
-            "the plan is damaged: make it again (inkstone plan)"
+            "the plan is damaged: make it again (inkstone plan)",
         ))?;
         let documents = model.reader.part(canary.part)?;
         canary.check(&documents, model, self.mixed)

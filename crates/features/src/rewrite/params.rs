@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use inkstone_base::bounds;
 use inkstone_base::data::{Key, Kind};
+use inkstone_base::language::Word;
 use inkstone_base::{ensure, message};
 use inkstone_onnx::{Generator, OnnxParams, Opening, PromptTemplate, SearchParams};
 use inkstone_text::Truncation;
@@ -116,7 +117,7 @@ impl Rewrite {
     pub fn last_seen(&self, base: &Path) -> Result<NaiveDateTime> {
         let rewrite = || format!("rewrite {:?}", self.name);
         let seen = self.onnx().seen_until(base).with_context(rewrite)?;
-        seen.context(message!("缺少 fitted_until：请写出模型训练文本的最后一天，其文本自那之后才算已知", "fitted_until is missing: name the last day of the text that the model was trained on, from which on its texts are known"))
+        seen.context(Word("缺少 fitted_until：请写出模型训练文本的最后一天，其文本自那之后才算已知", "fitted_until is missing: name the last day of the text that the model was trained on, from which on its texts are known"))
         .with_context(rewrite)
     }
 
@@ -158,7 +159,7 @@ impl Rewrite {
 
     fn template(&self) -> Result<Option<PromptTemplate>> {
         let given = Some(&self.prompt).filter(|prompt| !prompt.is_empty());
-        given.map(|prompt| PromptTemplate::parse(prompt).context(message!("提示词", "prompt"))).transpose()
+        given.map(|prompt| PromptTemplate::parse(prompt).context(Word("提示词", "prompt"))).transpose()
     }
 
     /// The model, ready to write.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use inkstone_base::data::Key;
 use inkstone_base::disk;
-use inkstone_base::message;
+use inkstone_base::language::Word;
 
 /// A text that a model wrote.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -70,7 +70,7 @@ impl WrittenTexts {
             let file = self
                 .places
                 .get(&source)
-                .context(message!("写出的文本已不再保留", "a text that was written is no longer kept"))?;
+                .context(Word("写出的文本已不再保留", "a text that was written is no longer kept"))?;
             by_file.entry(*file).or_default().push(source);
         }
         let mut found = BTreeMap::new();

@@ -22,7 +22,8 @@ use polars_io::prelude::ParquetWriter;
 
 use super::{Columns, Rows};
 use inkstone_base::disk::{self, Formulas};
-use inkstone_base::{bail, ensure, message};
+use inkstone_base::language::Word;
+use inkstone_base::{bail, ensure};
 use inkstone_models::{NpzWriter, npy_header};
 use inkstone_tables::frames;
 
@@ -95,7 +96,7 @@ pub(crate) fn write_rows<T>(
             path.display()
         ),
     }
-    filled.context(message!("已完成的输出应已填入", "a finished output was filled"))
+    filled.context(Word("已完成的输出应已填入", "a finished output was filled"))
 }
 
 const OTHER_KIND: &str = "rows of another kind than their columns";
@@ -169,8 +170,8 @@ impl ParquetSink<'_, '_> {
             let out = BufWriter::new(self.out.get_ref().try_clone()?);
             self.writer = Some(ParquetWriter::new(out).set_parallel(false).batched(frame.schema())?);
         }
-        let writer = self.writer.as_mut().context(message!("写入器应刚创建", "a writer was just begun"))?;
-        writer.write_batch(&frame).context(message!("无法写入 Parquet", "cannot write Parquet"))
+        let writer = self.writer.as_mut().context(Word("写入器应刚创建", "a writer was just begun"))?;
+        writer.write_batch(&frame).context(Word("无法写入 Parquet", "cannot write Parquet"))
     }
 
     fn finish(mut self) -> Result<()> {
@@ -183,9 +184,9 @@ impl ParquetSink<'_, '_> {
             self.push(&[], &none)?;
         }
         self.writer
-            .context(message!("写入器应刚创建", "a writer was just begun"))?
+            .context(Word("写入器应刚创建", "a writer was just begun"))?
             .finish()
-            .context(message!("无法完成 Parquet 文件", "cannot end the Parquet file"))?;
+            .context(Word("无法完成 Parquet 文件", "cannot end the Parquet file"))?;
         Ok(())
     }
 }

@@ -25,8 +25,9 @@ use crate::models::word2vec::WordParams;
 use crate::stage_result;
 use inkstone_base::data::{Report, TooLittle};
 use inkstone_base::disk::{self, Room, Scratch};
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
-use inkstone_base::{ensure, message};
+use inkstone_base::language::Word;
 use inkstone_models::{Word2vecParams, WordVectors};
 
 /// Name in `inkstone train`.
@@ -100,7 +101,7 @@ pub fn train(
     for (window, WindowLines { scratch, documents }) in windows {
         let output = folder.join(format!("{window}.model"));
         let trained = stage_result(ctx, &window, "docs", Some(documents), || {
-            let map = Arc::new(scratch.map()?.context(message!("窗口应有文档", "a window has a document"))?);
+            let map = Arc::new(scratch.map()?.context(Word("窗口应有文档", "a window has a document"))?);
             let mut lines = lines_of(&map);
             let (vectors, report, checkpoint) =
                 word2vec::plain::learn(&mut lines, cutter, words, params, &output, ctx)?;

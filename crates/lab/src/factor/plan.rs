@@ -116,7 +116,7 @@ impl Plan {
             "expression is missing: write what the factor is made of, at the simplest the name of a [[feature]]"
         );
         let mut maker = Maker { params, features: Vec::new(), factors: Vec::new(), readings: Vec::new() };
-        let value = maker.days(&params.expression.root).context(message!("expression 中", "in expression"))?;
+        let value = maker.days(&params.expression.root).context(Word("expression 中", "in expression"))?;
         let mut controls = Vec::new();
         for control in &params.neutralise {
             if let Control::Expression(expression) = control {
@@ -335,7 +335,7 @@ impl Maker<'_> {
                         part.level() != PartLevel::Day, "它作用于文档的数值：请在汇总之前 coalesce；日度数值用 fill(x, number)", "it takes numbers of documents: coalesce them before they are aggregated; of days, fill(x, number)");
                     Ok(part)
                 });
-                let first = parts.next().context(message!("它须有两个以上的数", "it takes two numbers or more"))??;
+                let first = parts.next().context(Word("它须有两个以上的数", "it takes two numbers or more"))??;
                 return parts.try_fold(first, |left, right| combined(Operator::Coalesce, left, right?, 0));
             }
             Function::Clip => {
@@ -486,7 +486,7 @@ impl Maker<'_> {
                 "它只取一篇文档，weight 不起作用",
                 "it takes one document, so a weight has no effect"
             );
-            reading.weight = match self.part(node).context(message!("weight 中", "in weight"))? {
+            reading.weight = match self.part(node).context(Word("weight 中", "in weight"))? {
                 PlanPart::Constant(number) => DocumentNode::Number(number),
                 PlanPart::Document(node) => node,
                 PlanPart::Day(_) => bail!("weight 作用于文档，而不是日度数值", "a weight is of documents, not of days"),

@@ -233,11 +233,9 @@ impl Ledger {
     }
 
     fn append(&mut self, line: &LedgerLine, details: Option<&[u8]>, drop: &[u64]) -> Result<u64> {
-        let bytes = serde_json::to_vec(line).context(message!("一行应有 JSON 形式", "a line has a JSON form"))?;
-        let number = self
-            .journal
-            .append(&bytes, details, drop)
-            .context(message!("无法写入台账", "cannot write to the ledger"))?;
+        let bytes = serde_json::to_vec(line).context(Word("一行应有 JSON 形式", "a line has a JSON form"))?;
+        let number =
+            self.journal.append(&bytes, details, drop).context(Word("无法写入台账", "cannot write to the ledger"))?;
         self.seal = Key::of(&bytes);
         Ok(number)
     }

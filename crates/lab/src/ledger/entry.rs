@@ -10,8 +10,9 @@ use serde_json::Value;
 use super::sharpe::Moments;
 use crate::backtest::{IcSummary, Outcome, PortfolioFigures};
 use inkstone_base::data::Key;
+use inkstone_base::ensure;
+use inkstone_base::language::Word;
 use inkstone_base::stats::pearson;
-use inkstone_base::{ensure, message};
 
 /// Days below which two series are not held to be alike.
 const LEAST_COMMON: usize = 20;
@@ -210,7 +211,7 @@ impl Series {
             .iter()
             .map(date)
             .collect::<Option<Vec<NaiveDate>>>()
-            .context(message!("有一天不是日期", "has a day that is none"))?;
+            .context(Word("有一天不是日期", "has a day that is none"))?;
         let values = values.iter().map(|value| f32::from_le_bytes(*value)).collect();
         Ok((!days.is_empty()).then_some(Series { dates, values }))
     }
@@ -229,14 +230,12 @@ impl Series {
     pub(super) fn unpack_all(mut bytes: &[u8]) -> Result<Vec<(u64, Series)>> {
         let mut entries = Vec::new();
         while !bytes.is_empty() {
-            let (number, rest) = bytes.split_first_chunk::<8>().context(message!("不完整", "is cut short"))?;
-            let (days, rest) = rest.split_first_chunk::<4>().context(message!("不完整", "is cut short"))?;
+            let (number, rest) = bytes.split_first_chunk::<8>().context(Word("不完整", "is cut short"))?;
+            let (days, rest) = rest.split_first_chunk::<4>().context(Word("不完整", "is cut short"))?;
             let length = 8 * u32::from_le_bytes(*days) as usize;
-            let (packed, rest) = rest.split_at_checked(length).context(message!("不完整", "is cut short"))?;
-            entries.push((
-                u64::from_le_bytes(*number),
-                Series::unpack(packed)?.context(message!("没有日期", "has no days"))?,
-            ));
+            let (packed, rest) = rest.split_at_checked(length).context(Word("不完整", "is cut short"))?;
+            entries
+                .push((u64::from_le_bytes(*number), Series::unpack(packed)?.context(Word("没有日期", "has no days"))?));
             bytes = rest;
         }
         Ok(entries)
@@ -285,7 +284,7 @@ impl Details {
         let (length, rest) = bytes.split_first_chunk::<4>().context(short)?;
         let (json, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize).context(short)?;
         let mut details: Details =
-            serde_json::from_slice(json).context(message!("不是本版本所读的格式", "is not what this version reads"))?;
+            serde_json::from_slice(json).context(Word("不是本版本所读的格式", "is not what this version reads"))?;
         details.returns = Series::unpack(rest)?;
         Ok(details)
     }

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use inkstone_base::data::Key;
 use inkstone_base::disk::{self, Room};
-use inkstone_base::message;
+use inkstone_base::language::Word;
 
 pub use book::{Book, BookTrial};
 pub use chain::{Ledger, VaultOpening};
@@ -154,9 +154,7 @@ pub fn record_further(path: &Path, mut trial: Trial, tables: &[Key], when: DateT
 }
 
 fn worth(ledger: &Ledger, trial: &Trial) -> Result<Looks> {
-    TrialTally::new(ledger)
-        .looks(trial.key())
-        .context(message!("记下的应在台账中", "what was recorded is in the ledger"))
+    TrialTally::new(ledger).looks(trial.key()).context(Word("记下的应在台账中", "what was recorded is in the ledger"))
 }
 
 /// The standing of trials in the ledger, in their order; none for a trial that was never recorded. Nothing is written.

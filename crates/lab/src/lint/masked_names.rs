@@ -11,7 +11,7 @@ use crate::lint::finding::{MaskedNames, MaskedNamesContext};
 use crate::lint::power::Power;
 use crate::lint::{Check, Finding, Masked, Params, Standing, Subject, Verdict, no_documents, nothing_to_break};
 use inkstone_base::job::Ctx;
-use inkstone_base::message;
+use inkstone_base::language::Word;
 
 pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, ctx: &Ctx) -> Result<Verdict> {
     let limit = Some(params.max_share);
@@ -34,7 +34,7 @@ pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, c
     }
     let variant = power
         .series_of(masked, ctx)
-        .context(message!("无法使用遮盖公司名后的因子", "cannot use the factor of masked names"))?;
+        .context(Word("无法使用遮盖公司名后的因子", "cannot use the factor of masked names"))?;
     let Some(lost) = power.lost_by(&variant, params, ctx)? else {
         return Ok(Verdict::skipped(Check::MaskedNames, Finding::NoCommonDates));
     };

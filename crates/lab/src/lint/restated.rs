@@ -16,7 +16,7 @@ use crate::lint::finding::{Ingestion, IngestionDays, LateWithoutPower, Restated}
 use crate::lint::power::Power;
 use crate::lint::{Check, DocumentEvidence, Finding, Params, Standing, Subject, Verdict, no_documents};
 use inkstone_base::job::Ctx;
-use inkstone_base::message;
+use inkstone_base::language::Word;
 
 /// Days within which all documents are ingested when an archive is loaded at once.
 const LOAD_DAYS: i64 = 2;
@@ -69,7 +69,7 @@ pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, c
     let on_time = |signal: &&Signal| !is_late(&texts.documents[signal.document as usize]);
     let signals_left: Vec<Signal> = texts.signals.iter().filter(on_time).copied().collect();
     let factor = (texts.rebuild)(&signals_left)
-        .context(message!("无法计算去掉晚到文档的因子", "cannot build the factor without late documents"))?;
+        .context(Word("无法计算去掉晚到文档的因子", "cannot build the factor without late documents"))?;
     let Some(lost) = power.lost_by(&power.series_of(&factor, ctx)?, params, ctx)? else {
         return judged(Standing::Warned, f64::NAN, Finding::NoneInTime(finding));
     };

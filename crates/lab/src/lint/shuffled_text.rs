@@ -19,7 +19,7 @@ use crate::lint::power::{Placebo, Power};
 use crate::lint::{Check, Finding, Params, Standing, Subject, Texts, Verdict, no_documents, nothing_to_break};
 use inkstone_base::data::Kind;
 use inkstone_base::job::Ctx;
-use inkstone_base::message;
+use inkstone_base::language::Word;
 use inkstone_base::stats::mean;
 
 pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, ctx: &Ctx) -> Result<Verdict> {
@@ -35,7 +35,7 @@ pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, c
         let mut rng = ChaCha8Rng::seed_from_u64(ctx.seed());
         rng.set_stream(number as u64);
         let factor = (texts.rebuild)(&values_of_documents.permuted(texts.signals, &mut rng))
-            .context(message!("无法计算打乱文本后的因子", "cannot build the factor of permuted texts"))?;
+            .context(Word("无法计算打乱文本后的因子", "cannot build the factor of permuted texts"))?;
         let drawn = power.series_of(&factor, ctx)?;
         let same = |(a, b): (&f64, &f64)| a == b || (a.is_nan() && b.is_nan());
         untouched &= drawn.iter().zip(&power.series).all(same);

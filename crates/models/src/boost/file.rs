@@ -13,7 +13,8 @@ use anyhow::{Context, Result};
 use super::tree::{NodePart, Tree, TreeNode};
 use super::{Boosted, OutputTrees};
 
-use inkstone_base::{bail, ensure, message};
+use inkstone_base::language::Word;
+use inkstone_base::{bail, ensure};
 
 /// Where trees of another format, or JSON, have other bytes.
 const FORMAT: u32 = 2;
@@ -71,7 +72,7 @@ struct Words<'a> {
 
 impl Words<'_> {
     fn next(&mut self) -> Result<u32> {
-        let (word, rest) = self.rest.split_first_chunk().context(message!("它们不完整", "they are cut short"))?;
+        let (word, rest) = self.rest.split_first_chunk().context(Word("它们不完整", "they are cut short"))?;
         self.rest = rest;
         Ok(u32::from_le_bytes(*word))
     }

@@ -9,7 +9,8 @@ use crate::file::ModelFile;
 use crate::goal::{Goal, GoalKind};
 use crate::learner::{Contributions, FittedScorer, Learner, Link, Scorer, Setting, TrainingSet};
 
-use inkstone_base::{ensure, message};
+use inkstone_base::ensure;
+use inkstone_base::language::Word;
 
 pub(crate) struct BoostedLearner;
 
@@ -60,9 +61,9 @@ impl Learner for BoostedLearner {
     }
 
     fn read(&self, file: &ModelFile, columns: usize) -> Result<Arc<dyn Scorer>> {
-        let trees = Boosted::from_bytes(file.bytes("trees")?).context(message!(
+        let trees = Boosted::from_bytes(file.bytes("trees")?).context(Word(
             "模型的树无法读取；请重新训练",
-            "the trees of the model cannot be read; train the model again"
+            "the trees of the model cannot be read; train the model again",
         ))?;
         ensure!(
             trees.columns().last().is_none_or(|&j| (j as usize) < columns),

@@ -9,7 +9,8 @@ use crate::file::ModelFile;
 use crate::learner::{Link, Method};
 use crate::linear::Convergence;
 
-use inkstone_base::{ensure, message};
+use inkstone_base::ensure;
+use inkstone_base::language::Word;
 
 /// All of an estimator but its numbers.
 #[derive(Serialize, Deserialize)]
@@ -38,9 +39,9 @@ impl Estimator {
 
     /// Reads back [`Estimator::sections`]; rows have `columns` columns.
     pub fn from_file(file: &ModelFile, columns: usize) -> Result<Estimator> {
-        let plain: Plain = serde_json::from_slice(file.bytes("estimator")?).context(message!(
+        let plain: Plain = serde_json::from_slice(file.bytes("estimator")?).context(Word(
             "estimator 一节损坏或属于另一版本；请重新训练",
-            "the section estimator is damaged or of another version; train the model again"
+            "the section estimator is damaged or of another version; train the model again",
         ))?;
         let scorer = plain.method.learner().read(file, columns)?;
         let Plain { method, task, link, calibrators, convergence } = plain;

@@ -5,6 +5,7 @@ use anyhow::{Context, Result};
 use super::{FastText, Form};
 use crate::{Explanation, Part, component_names};
 
+use inkstone_base::language::Word;
 use inkstone_base::message;
 
 impl FastText {
@@ -25,7 +26,7 @@ impl FastText {
             others.max_by(|&a, &b| p[a].total_cmp(&p[b]))
         };
         let label = match of {
-            None => best(None).context(message!("模型应有标签", "a model has labels"))?,
+            None => best(None).context(Word("模型应有标签", "a model has labels"))?,
             Some(name) => names.iter().position(|known| *known == name).with_context(|| {
                 let some = names.iter().take(20).copied().collect::<Vec<&str>>().join(", ");
                 message!(
@@ -70,7 +71,7 @@ impl FastText {
         let vector = self.sentence_vector(tokens);
         let farthest = || (0..vector.len()).rev().max_by(|&a, &b| vector[a].abs().total_cmp(&vector[b].abs()));
         let component = match of {
-            None => farthest().context(message!("向量应有分量", "a vector has components"))?,
+            None => farthest().context(Word("向量应有分量", "a vector has components"))?,
             Some(name) => names.iter().position(|known| known == name).with_context(|| {
                 message!(
                     "模型没有分量 {name}；有 c1 到 c{}",

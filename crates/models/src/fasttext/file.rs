@@ -127,7 +127,7 @@ impl<R: BufRead> Bytes<R> {
     }
 
     fn floats(&mut self, n: usize) -> Result<Vec<f32>> {
-        self.expect(n.checked_mul(4).context(message!("有矩阵过大", "a matrix is too large"))?)?;
+        self.expect(n.checked_mul(4).context(Word("有矩阵过大", "a matrix is too large"))?)?;
         let mut values = vec![0f32; n];
         for piece in values.chunks_mut(PIECE) {
             self.fill(bytemuck::cast_slice_mut(piece))?;
@@ -175,16 +175,16 @@ impl FastText {
             "version {version} is not known; 11 and 12 are"
         );
         let params = parameters(&mut bytes, version)?;
-        let (dictionary, pruned) = dictionary(&mut bytes, &params, seen).context(message!("词典", "the dictionary"))?;
+        let (dictionary, pruned) = dictionary(&mut bytes, &params, seen).context(Word("词典", "the dictionary"))?;
         let quantised = bytes.flag(Word("输入矩阵是否量化", "the input matrix is quantised"))?;
         ensure!(
             quantised || seen || !pruned,
             "桶已剪枝，而矩阵未量化；fastText 也拒绝这样的文件",
             "the buckets were pruned, but the matrix is not quantised; fastText refuses such a file too"
         );
-        let input = matrix(&mut bytes, quantised).context(message!("输入矩阵", "the input matrix"))?;
+        let input = matrix(&mut bytes, quantised).context(Word("输入矩阵", "the input matrix"))?;
         let quantised = bytes.flag(Word("输出矩阵是否量化", "the output matrix is quantised"))? && quantised;
-        let output = matrix(&mut bytes, quantised).context(message!("输出矩阵", "the output matrix"))?;
+        let output = matrix(&mut bytes, quantised).context(Word("输出矩阵", "the output matrix"))?;
         ensure!(
             bytes.at == length,
             "文件在第 {1} 字节结束后还有 {0} 字节",
@@ -200,7 +200,7 @@ impl FastText {
         file.expect(FastText::KIND, FastText::VERSION)?;
         let bytes = file.bytes("model")?;
         let mut model = FastText::read(bytes, bytes.len(), file.param("seen")?)
-            .context(message!("它的 model 一节", "its section model"))?;
+            .context(Word("它的 model 一节", "its section model"))?;
         let params: FastTextParams = file.param("fasttext")?;
         (model.params.lr, model.params.label) = (params.lr, params.label);
         model.params.min_count_label = params.min_count_label;
@@ -232,7 +232,7 @@ impl FastText {
         let p = &self.params;
         let int = |value: usize| {
             i32::try_from(value)
-                .context(message!("有参数超出 fastText 文件所能记", "a parameter is too large for fastText's file"))
+                .context(Word("有参数超出 fastText 文件所能记", "a parameter is too large for fastText's file"))
         };
         let (window, epochs, negative, ngrams) =
             (int(p.window)?, int(p.epochs)?, int(p.negative)?, int(p.word_ngrams)?);
@@ -259,7 +259,7 @@ impl FastText {
         let d = &self.dictionary;
         let (words, labels) = (d.words().len(), d.labels().len());
         for count in [words + labels, words, labels] {
-            out.write_all(&i32::try_from(count).context(message!("词过多", "too many words"))?.to_le_bytes())?;
+            out.write_all(&i32::try_from(count).context(Word("词过多", "too many words"))?.to_le_bytes())?;
         }
         out.write_all(&(d.tokens as i64).to_le_bytes())?;
         let pruned = match &d.buckets {
@@ -497,7 +497,7 @@ fn write_matrix(matrix: &Matrix, out: &mut impl Write) -> Result<()> {
             sizes(out)?;
             out.write_all(
                 &i32::try_from(codes.len())
-                    .context(message!("行数超出量化文件所能记", "too many rows for a quantised file"))?
+                    .context(Word("行数超出量化文件所能记", "too many rows for a quantised file"))?
                     .to_le_bytes(),
             )?;
             out.write_all(codes)?;

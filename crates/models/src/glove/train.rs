@@ -12,9 +12,10 @@ use super::pairs::Pair;
 use super::{GloveParams, PARTS, Pairs};
 use crate::ModelFile;
 use crate::checkpoint::Checkpoint;
+use inkstone_base::ensure;
 use inkstone_base::job::{Cancelled, Ctx};
+use inkstone_base::language::Word;
 use inkstone_base::simd::wide;
-use inkstone_base::{ensure, message};
 
 /// Values that are summed apart.
 const LANES: usize = 16;
@@ -157,7 +158,7 @@ fn fill(parts: &mut [WordPart], file: &ModelFile, [vectors, biases]: [&str; 2]) 
         for (numbers, rest) in [(&mut part.vectors[..], &mut vectors), (part.biases.as_flattened_mut(), &mut biases)] {
             let (here, after) = rest
                 .split_at_checked(numbers.len())
-                .context(message!("检查点的大小不同", "the checkpoint is of another size"))?;
+                .context(Word("检查点的大小不同", "the checkpoint is of another size"))?;
             numbers.copy_from_slice(here);
             *rest = after;
         }

@@ -10,7 +10,8 @@ use serde_json::json;
 use super::{Lexicon, LexiconParams, Role};
 use crate::{ModelFile, ModelHeader, pack_strings, write_model};
 
-use inkstone_base::{ensure, message};
+use inkstone_base::ensure;
+use inkstone_base::language::Word;
 
 impl Lexicon {
     /// Kind of its model files.
@@ -38,7 +39,7 @@ impl Lexicon {
         let params: LexiconParams = file.param("lexicon")?;
         let names = file.strings("entries")?;
         let roles: Vec<Role> = serde_json::from_slice(file.bytes("roles")?)
-            .context(message!("词的角色已损坏；请重新训练", "the roles are damaged; train it again"))?;
+            .context(Word("词的角色已损坏；请重新训练", "the roles are damaged; train it again"))?;
         ensure!(
             names.len() == roles.len(),
             "词典有 {} 个词条，却有 {} 个角色",

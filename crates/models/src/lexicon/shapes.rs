@@ -12,6 +12,7 @@
 use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 
+use inkstone_base::language::Word;
 use inkstone_base::{bail, message};
 
 /// Names of the columns of a table.
@@ -155,7 +156,7 @@ impl ListTable {
             .from_reader(text.as_bytes());
         let mut rows = Vec::new();
         for record in reader.records() {
-            let record = record.context(message!("表无法读取", "the table cannot be read"))?;
+            let record = record.context(Word("表无法读取", "the table cannot be read"))?;
             let number = record.position().map_or(0, |at| at.line() as usize);
             if number > header && record.iter().any(|field| !field.is_empty()) {
                 rows.push((number, record));

@@ -10,7 +10,8 @@ use crate::goal::{Goal, GoalKind};
 use crate::learner::{ClassWeight, Contributions, FittedScorer, Learner, Link, Scorer, Setting, TrainingSet};
 use crate::validation::{FoldRows, hold_out};
 
-use inkstone_base::{ensure, message};
+use inkstone_base::ensure;
+use inkstone_base::language::Word;
 
 pub(crate) struct MlpLearner;
 
@@ -73,9 +74,9 @@ impl Learner for MlpLearner {
     }
 
     fn read(&self, file: &ModelFile, columns: usize) -> Result<Arc<dyn Scorer>> {
-        let shape: MlpShape = serde_json::from_slice(file.bytes("network_shape")?).context(message!(
+        let shape: MlpShape = serde_json::from_slice(file.bytes("network_shape")?).context(Word(
             "network_shape 一节损坏或属于另一版本；请重新训练",
-            "the section network_shape is damaged or of another version; train the model again"
+            "the section network_shape is damaged or of another version; train the model again",
         ))?;
         ensure!(
             shape.sparse.checked_add(shape.dense) == Some(columns),

@@ -16,7 +16,8 @@ use crate::ModelFile;
 use crate::checkpoint::Checkpoint;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
-use inkstone_base::{bail, ensure, message};
+use inkstone_base::language::Word;
+use inkstone_base::{bail, ensure};
 
 /// Numbers of a gradient that a thread sums at once.
 const NUMBERS: usize = 1 << 14;
@@ -264,7 +265,7 @@ fn fill(weights: &mut Weights, file: &ModelFile, names: [&str; 2], steps: i32) -
     for weight in &mut weights.all {
         let (here, rest) = values
             .split_at_checked(weight.values.len())
-            .context(message!("检查点的大小不同", "the checkpoint is of another size"))?;
+            .context(Word("检查点的大小不同", "the checkpoint is of another size"))?;
         weight.values.copy_from_slice(here);
         values = rest;
     }

@@ -12,7 +12,7 @@ use memmap2::Mmap;
 
 use super::grams::{DIGIT, Place, character};
 use inkstone_base::disk;
-use inkstone_base::message;
+use inkstone_base::language::Word;
 
 /// Number of buckets as a power of 2; about the square root of the places of a large corpus.
 const BUCKETS: u32 = 10;
@@ -66,7 +66,7 @@ impl PlaceBuckets {
         }
         self.places += places.len() as u64;
         if self.count >= self.limit {
-            self.spill().context(message!("无法写入临时文件夹", "cannot write to the folder for temporary files"))
+            self.spill().context(Word("无法写入临时文件夹", "cannot write to the folder for temporary files"))
         } else {
             Ok(())
         }
@@ -101,7 +101,7 @@ impl PlaceBuckets {
                 spill
                     .out
                     .flush()
-                    .context(message!("无法写入临时文件夹", "cannot write to the folder for temporary files"))?;
+                    .context(Word("无法写入临时文件夹", "cannot write to the folder for temporary files"))?;
                 Some((disk::map_file(spill.out.get_ref())?, spill.ranges))
             }
         };

@@ -15,7 +15,7 @@ use super::vocabulary::{self, ModelVocabulary, TableSlot};
 use super::words::Words;
 use crate::{ModelFile, ModelHeader, write_model};
 use inkstone_base::job::Ctx;
-use inkstone_base::message;
+use inkstone_base::language::Word;
 
 /// A language model that gives probabilities; whatever smoothing or file it came from.
 pub struct LanguageModel {
@@ -63,10 +63,9 @@ impl LanguageModel {
                 backoff: backoff(level.backoff, i),
             };
             let pushed = ctx.install(|| builder.push(level.word.len(), gram));
-            places = pushed.ok().context(message!(
-                "trie 中的 n 元组应互不相同",
-                "the n-grams of a trie are different from each other"
-            ))?;
+            places = pushed
+                .ok()
+                .context(Word("trie 中的 n 元组应互不相同", "the n-grams of a trie are different from each other"))?;
         }
         LanguageModel::from_builder(model.fitted_until, model.documents, &model.words, builder)
     }
@@ -135,12 +134,11 @@ impl<'a> View<'a> {
         orders: &'a [Order],
     ) -> Result<View<'a>> {
         let vocabulary = ModelVocabulary::new(text, ends, table)
-            .context(message!("词表已损坏；请重新训练", "the vocabulary is damaged; train the model again"))?;
+            .context(Word("词表已损坏；请重新训练", "the vocabulary is damaged; train the model again"))?;
         let index = Index::new(entries, orders).filter(|index| index.sizes()[0] == ends.len() as u64);
         Ok(View {
             vocabulary,
-            index: index
-                .context(message!("n 元组已损坏；请重新训练", "the n-grams are damaged; train the model again"))?,
+            index: index.context(Word("n 元组已损坏；请重新训练", "the n-grams are damaged; train the model again"))?,
         })
     }
 

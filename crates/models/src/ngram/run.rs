@@ -60,7 +60,7 @@ impl Writer {
         // An empty file cannot be mapped.
         let map = (self.written > 0).then(|| disk::map_file(&file)).transpose();
         Ok(SortedRun {
-            map: map.context(message!("无法读回一段计数", "cannot read back a run of counts"))?,
+            map: map.context(Word("无法读回一段计数", "cannot read back a run of counts"))?,
             order: self.order,
         })
     }

@@ -18,8 +18,9 @@ use rayon::prelude::*;
 use super::neighbours;
 use crate::Nearest;
 use inkstone_base::data::Report;
+use inkstone_base::ensure;
 use inkstone_base::job::{Cancelled, Ctx};
-use inkstone_base::{ensure, message};
+use inkstone_base::language::Word;
 
 /// The coarseness with which far points are taken together (Barnes-Hut theta).
 const THETA: f32 = 0.5;
@@ -74,7 +75,7 @@ fn descended(among: &[Vec<Neighbor<f32>>], start: &[f32], params: Tsne, ctx: &Ct
     let alone = rayon::ThreadPoolBuilder::new()
         .num_threads(1)
         .build()
-        .context(message!("无法启动线程", "cannot start a thread"))?;
+        .context(Word("无法启动线程", "cannot start a thread"))?;
     let descent = || {
         let rows = vec![(); among.len()];
         let mut tsne: tSNE<'_, f32, ()> = tSNE::new(&rows);

@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{SestmParams, Topics};
 use crate::sparse::Csr;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::stats::{average_ranks, mean};
-use inkstone_base::{ensure, message};
 use inkstone_text::DfLimit;
 
 defaults! {
@@ -148,7 +149,7 @@ pub(super) fn choose(
     match (best, failed) {
         (Some((_, chosen)), _) => Ok((chosen, trials)),
         (None, Some(error)) => {
-            Err(error).context(message!("tune 的任何组合都无法拟合", "no combination of tune could be fitted"))
+            Err(error).context(Word("tune 的任何组合都无法拟合", "no combination of tune could be fitted"))
         }
         (None, None) => Ok((params.clone(), trials)),
     }

@@ -11,6 +11,7 @@ use memmap2::Mmap;
 use crate::Row;
 use inkstone_base::data::TooLittle;
 use inkstone_base::disk::Scratch;
+use inkstone_base::language::Word;
 use inkstone_base::{ensure, message};
 
 /// Rows of a block: the unit in which passes are cancelled and random numbers are drawn.
@@ -76,9 +77,8 @@ impl RowsWriter {
             rows.sums[column as usize] += value;
             rows.squares += value * value;
         }
-        self.words.push(
-            u32::try_from(row.indices.len()).context(message!("有一行的条目过多", "a row has too many entries"))?,
-        );
+        self.words
+            .push(u32::try_from(row.indices.len()).context(Word("有一行的条目过多", "a row has too many entries"))?);
         self.words.extend_from_slice(row.indices);
         self.words.extend_from_slice(bytemuck::cast_slice(row.values));
         if self.words.len() > self.limit { self.spill() } else { Ok(()) }

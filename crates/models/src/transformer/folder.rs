@@ -16,6 +16,7 @@ use super::head::{HeadForm, HeadForms, TextGoal, order};
 use super::train::Transformer;
 use crate::TensorFile;
 use inkstone_base::data::Key;
+use inkstone_base::language::Word;
 use inkstone_base::{disk, limits};
 use inkstone_base::{ensure, message};
 
@@ -292,7 +293,7 @@ impl EncoderFolder {
             let task = tasks
                 .values
                 .get(..self.shape.block.width)
-                .context(message!("任务表太小", "the table of tasks is too small"))?;
+                .context(Word("任务表太小", "the table of tasks is too small"))?;
             let segments = &mut values[EmbeddingWeights::Segments as usize];
             segments.chunks_mut(task.len()).for_each(|segment| add(segment, task));
         }

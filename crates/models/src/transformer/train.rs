@@ -22,10 +22,10 @@ use crate::checkpoint::Checkpoint;
 use crate::neural::EpochFigures;
 use crate::neural::fit::fit;
 use crate::neural::weights::{Weight, Weights};
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_base::language::Word;
 use inkstone_base::memory;
-use inkstone_base::{ensure, message};
 
 /// Texts as tokens.
 #[derive(Clone, Copy)]
@@ -179,7 +179,7 @@ impl Transformer {
         let (outputs, bias) = heads
             .main
             .outputs()
-            .context(message!("预测词的头没有文本的输出", "a head that predicts words has no outputs of texts"))?;
+            .context(Word("预测词的头没有文本的输出", "a head that predicts words has no outputs of texts"))?;
         let values: Vec<Vec<f32>> = self.values().into_iter().map(<[f32]>::to_vec).collect();
         let mut begun = Transformer::of_values(self.shape, heads, values[..first].to_vec(), seed)?;
         for (number, values) in values[first..].iter().enumerate() {

@@ -168,7 +168,7 @@ pub(crate) fn hold_out(goal: &Goal, rows: &FoldRows, seed: u64) -> Result<Split>
         true => draw::by_group(&class, &rows.groups, HELD_OUT, seed)?,
         false => draw::by_class(&class, HELD_OUT, seed),
     };
-    folds.pop().context(message!("应有分折", "there are folds"))
+    folds.pop().context(Word("应有分折", "there are folds"))
 }
 
 #[cfg(test)]

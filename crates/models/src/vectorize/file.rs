@@ -16,6 +16,7 @@ use super::terms::{NONE, TITLE};
 use super::{Vectorizer, VectorizerParams};
 use crate::{ModelFile, ModelHeader, pack_strings, write_model};
 
+use inkstone_base::language::Word;
 use inkstone_base::{ensure, message};
 
 /// The terms as units, as the file holds them.
@@ -91,9 +92,9 @@ impl Vectorizer {
     /// `length` among its own parameters.
     pub fn within(file: &ModelFile) -> Result<Vectorizer> {
         let params: VectorizerParams = file.param("vectorizer")?;
-        params.check().context(message!(
+        params.check().context(Word(
             "向量化的设置已损坏；请重新训练",
-            "the settings of the vectorizer are damaged; train the model again"
+            "the settings of the vectorizer are damaged; train the model again",
         ))?;
         let names: Vec<Box<str>> = file.strings("terms")?.into_iter().map(Box::from).collect();
         let df = file.numbers::<u64>("df")?.to_vec();

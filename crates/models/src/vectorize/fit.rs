@@ -9,7 +9,7 @@ use super::terms::{NONE, TITLE, Terms};
 use super::{Analyzer, Fields, TermCounts, VectorizerParams, Weighting, hashing};
 use inkstone_text::Frequency;
 
-use inkstone_base::message;
+use inkstone_base::language::Word;
 
 /// A fitted vectorizer. Columns are terms in code point order, as in scikit-learn; or buckets that terms are hashed into.
 #[derive(Clone, Debug)]
@@ -48,8 +48,7 @@ impl Vectorizer {
         let mut columns = vec![NONE; counts.terms.len()];
         let mut vocabulary = TermVocabulary::default();
         if params.learns() {
-            let kept =
-                choose(counts, params).context(message!("向量化没有词表", "no vocabulary for the vectorizer"))?;
+            let kept = choose(counts, params).context(Word("向量化没有词表", "no vocabulary for the vectorizer"))?;
             for (column, (name, id)) in kept.into_iter().enumerate() {
                 columns[id as usize] = column as u32;
                 vocabulary.names.push(name);
@@ -178,10 +177,10 @@ impl TermVocabulary {
     /// Makes a term of these units a column; `None` stands for the mark of titles.
     pub(super) fn spell<'t>(&mut self, column: u32, mut units: impl Iterator<Item = Option<&'t str>>) -> Result<()> {
         let full = "the vocabulary of a fitted vectorizer fits its table";
-        let mut first = units.next().context(message!("词项应有单位", "a term has units"))?;
+        let mut first = units.next().context(Word("词项应有单位", "a term has units"))?;
         let title = first.is_none();
         if title {
-            first = units.next().context(message!("标题的词项应有单位", "a title's term has units"))?;
+            first = units.next().context(Word("标题的词项应有单位", "a title's term has units"))?;
         }
         let mut id = self.terms.add_unit(first.unwrap_or_default().as_bytes()).context(full)?;
         for unit in units {

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Training, WordVectors};
 use inkstone_base::disk;
+use inkstone_base::language::Word;
 use inkstone_base::limits;
 use inkstone_base::{bail, ensure, message};
 
@@ -182,7 +183,7 @@ fn look(bytes: &[u8], dim: usize) -> VectorFormat {
 
 fn text_row(input: &mut impl BufRead, dim: usize, values: &mut Vec<f32>) -> Result<Box<str>> {
     let mut line = String::new();
-    input.by_ref().take(LINE).read_line(&mut line).context(message!("它不是 UTF-8", "it is not UTF-8"))?;
+    input.by_ref().take(LINE).read_line(&mut line).context(Word("它不是 UTF-8", "it is not UTF-8"))?;
     ensure!(!line.is_empty(), "文件在它之前结束", "the file ends before it");
     let mut fields = line.trim_end_matches(['\r', '\n']).split([' ', '\t']);
     let word = fields.next().unwrap_or_default();
@@ -205,12 +206,12 @@ fn binary_row(input: &mut impl BufRead, dim: usize, values: &mut Vec<f32>) -> Re
     ensure!(word.pop() == Some(b' '), "文件在它之前结束，或已损坏", "the file ends before it, or it is damaged");
     let word = String::from_utf8(word)
         .ok()
-        .context(message!("词不是 UTF-8，或文件已损坏", "the word is not UTF-8, or the file is damaged"))?;
+        .context(Word("词不是 UTF-8，或文件已损坏", "the word is not UTF-8, or the file is damaged"))?;
     let start = values.len();
     values.resize(start + dim, 0.0);
     input
         .read_exact(bytemuck::cast_slice_mut(&mut values[start..]))
-        .context(message!("文件在它的值中间结束", "the file ends within its values"))?;
+        .context(Word("文件在它的值中间结束", "the file ends within its values"))?;
     Ok(word.into())
 }
 

@@ -15,9 +15,10 @@ use crate::metrics::{area_under_curve, r_squared, rank_correlation};
 use crate::stacked::{FittedInputs, InputColumn, StackedRows, StackedSubset};
 use crate::validation::{FoldParams, FoldRows, FoldsBy, Split, draw_folds};
 use inkstone_base::data::Report;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::stats::{average_ranks, quantile};
-use inkstone_base::{ensure, message};
 
 /// Terms shown at each end of a fold's weights.
 const SHOWN_TERMS: usize = 20;
@@ -219,7 +220,7 @@ impl Data<'_> {
         if !params.search.is_off() {
             let chosen = self
                 .search(&goal, &train)
-                .context(message!("训练窗口内的搜索", "the search within the training window"))?;
+                .context(Word("训练窗口内的搜索", "the search within the training window"))?;
             settings = settings.with_settings(&chosen.settings)?;
             report.search = Some(chosen);
         }
@@ -231,7 +232,7 @@ impl Data<'_> {
         let mut estimator = fit_estimator(&x, &goal, rows, &settings, ctx)?;
         if params.classes.calibrate != CalibrationForm::None && !estimator.task.names().is_empty() {
             self.calibrate(&mut estimator, &x, &goal, &train, &settings)
-                .context(message!("训练窗口内的校准", "calibration within the training window"))?;
+                .context(Word("训练窗口内的校准", "calibration within the training window"))?;
         }
         let model = TextModel { fitted_until: step.fitted_until, inputs, estimator };
         let scores = model.scores(&x);
@@ -279,9 +280,9 @@ impl Data<'_> {
         let order = self.order(train, params.label_lead);
         let training = TrainingRows { order: Some(&order), ..TrainingRows::default() };
         let mut points = search(&rows, goal, training, &splits, &params.estimator, wanted, ctx)?;
-        let best = choose_point(&points, wanted.one_standard_error).context(message!(
+        let best = choose_point(&points, wanted.one_standard_error).context(Word(
             "没有一组设置在任何一折有结果：请减少折数或换一个指标",
-            "no combination of settings has a figure in any fold: use fewer folds or another measure"
+            "no combination of settings has a figure in any fold: use fewer folds or another measure",
         ))?;
         let tried = points.len();
         Ok(ChosenSettings::new(points.swap_remove(best), wanted.measure_of(goal)?, tried))

@@ -9,7 +9,8 @@ use llguidance::toktrie::{ApproximateTokEnv, TokEnv, TokRxInfo, TokTrie};
 use llguidance::{Matcher, ParserFactory, token_bytes_from_tokenizer_json};
 use serde_json::{Value, json};
 
-use inkstone_base::{ensure, error, message};
+use inkstone_base::language::Word;
+use inkstone_base::{ensure, error};
 
 /// Tokens of the largest vocabulary that is read.
 const TOKENS: usize = 1 << 22;
@@ -28,18 +29,18 @@ impl JsonSchema {
         let bytes = token_bytes(tokenizer)?;
         let vocabulary = bytes.len();
         let ends: Vec<u32> = ends.iter().copied().filter(|end| (*end as usize) < vocabulary).collect();
-        let first = *ends.first().context(message!(
+        let first = *ends.first().context(Word(
             "模型没有指明结束文本的词元（config.json 中的 eos_token_id）",
-            "the model names no token that ends a text (eos_token_id in config.json)"
+            "the model names no token that ends a text (eos_token_id in config.json)",
         ))?;
         let tokens = TokTrie::from(&TokRxInfo::new(vocabulary as u32, first), &bytes).with_eos_tokens(&ends);
         let tokens: TokEnv = Arc::new(ApproximateTokEnv::new(tokens));
         let mut factory = ParserFactory::new_simple(&tokens)?;
         factory.quiet();
         let mut schema = schema.clone();
-        let settings = schema.as_object_mut().context(message!(
-            "JSON schema 须为对象，如 {{\"type\": \"object\"}}",
-            "a JSON schema is an object, such as {{\"type\": \"object\"}}"
+        let settings = schema.as_object_mut().context(Word(
+            "JSON schema 须为对象，如 {\"type\": \"object\"}",
+            "a JSON schema is an object, such as {\"type\": \"object\"}",
         ))?;
         settings.insert(
             "x-guidance".into(),
@@ -66,7 +67,7 @@ impl JsonSchema {
             }?;
             states.insert(written.to_vec(), state);
         }
-        let state = states.get_mut(written).context(message!("文本的状态丢失", "the state of a text is lost"))?;
+        let state = states.get_mut(written).context(Word("文本的状态丢失", "the state of a text is lost"))?;
         let allowed = state.compute_mask_or_eos()?;
         for (token, score) in scores.iter_mut().enumerate() {
             if token >= self.vocabulary || !allowed.is_allowed(token as u32) {

@@ -151,7 +151,7 @@ fn run(mut command: Command, ctx: &Ctx) -> Result<Option<Message>> {
         Err(error) => return Ok(Some(message!("无法启动：{error}", "cannot be started: {error}"))),
     };
     let mut stderr =
-        child.stderr.take().context(message!("应有命令的错误流", "the error stream of a command was asked for"))?;
+        child.stderr.take().context(Word("应有命令的错误流", "the error stream of a command was asked for"))?;
     let reader = std::thread::spawn(move || {
         let mut text = Vec::new();
         // The text is for a message only.

@@ -190,11 +190,9 @@ impl Runtime {
             match Runtime::open(&candidate.file) {
                 Ok(runtime) => return Ok(LOADED.get_or_init(|| runtime)),
                 Err(error) if candidate.named => {
-                    return Err(error.context(message!(
-                        "{} 指定的代码库无法使用",
-                        "{} names a library that cannot be used",
-                        candidate.from
-                    )));
+                    return Err(error.context({
+                        message!("{} 指定的代码库无法使用", "{} names a library that cannot be used", candidate.from)
+                    }));
                 }
                 Err(error) => failures.push(format!("{error:#}")),
             }

@@ -114,9 +114,9 @@ impl NamedLibrary {
 /// The file that keeps what was agreed to.
 fn book() -> Result<PathBuf> {
     let folder = own_folder("XDG_CONFIG_HOME", ".config");
-    let folder = folder.context(message!(
+    let folder = folder.context(Word(
         "XDG_CONFIG_HOME 与 HOME 都不是以完整路径给出的文件夹",
-        "neither XDG_CONFIG_HOME nor HOME names a folder by its whole path"
+        "neither XDG_CONFIG_HOME nor HOME names a folder by its whole path",
     ))?;
     Ok(folder.join("libraries.json"))
 }

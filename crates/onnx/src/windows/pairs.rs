@@ -9,7 +9,8 @@ use anyhow::{Context, Result};
 
 use super::{KeptTokens, Tokenizer, Window, WindowRules, Windows, cut};
 use inkstone_base::job::Ctx;
-use inkstone_base::{bail, ensure, message};
+use inkstone_base::language::Word;
+use inkstone_base::{bail, ensure};
 use inkstone_text::Truncation;
 use inkstone_text::subword::{Subword, longest_first};
 
@@ -62,7 +63,7 @@ impl Tokenizer {
         } else {
             subword.wrap_pair(numbers, &beside.numbers)
         };
-        let wrapped = wrapped.context(message!("分词器只接受一段文本", "the tokenizer takes one text alone"))?;
+        let wrapped = wrapped.context(Word("分词器只接受一段文本", "the tokenizer takes one text alone"))?;
         let [first, second] = wrapped.texts;
         let types = wrapped.types.iter().map(|&kind| kind as u8).collect();
         Ok((wrapped.ids, types, if beside.first { second } else { first }))

@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use anyhow::{Context, Result};
 
+use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure, message};
 
 /// Structures inside one another.
@@ -97,15 +98,15 @@ struct ParquetPage {
 impl Claims {
     /// Reads the claims of a Parquet file; fails where they are impossible.
     pub(super) fn read(file: &[u8]) -> Result<Claims> {
-        let (file, end) = file.split_last_chunk::<8>().context(message!("它太短", "it is too short"))?;
+        let (file, end) = file.split_last_chunk::<8>().context(Word("它太短", "it is too short"))?;
         ensure!(end.ends_with(MAGIC), "它的结尾不是 Parquet 的样子", "it does not end as Parquet does");
         let length = u32::from_le_bytes([end[0], end[1], end[2], end[3]]) as usize;
         let start = file
             .len()
             .checked_sub(length)
-            .context(message!("它的文件尾比文件还长", "its footer is longer than the file"))?;
+            .context(Word("它的文件尾比文件还长", "its footer is longer than the file"))?;
         let (pages, footer) = file.split_at(start);
-        let mut claims = claims(footer).context(message!("它的文件尾已损坏", "its footer is damaged"))?;
+        let mut claims = claims(footer).context(Word("它的文件尾已损坏", "its footer is damaged"))?;
         for chunk in claims.groups.iter_mut().flat_map(|group| &mut group.chunks) {
             let start = chunk.start();
             chunk.find_pages(pages).with_context(|| {
@@ -170,7 +171,7 @@ impl Chunk {
     /// Walks over the headers of its pages.
     fn find_pages(&mut self, file: &[u8]) -> Result<()> {
         let range = usize::try_from(self.start())?..usize::try_from(self.start().saturating_add(self.length))?;
-        let bytes = file.get(range).context(message!("它位于文件末尾之后", "it lies behind the end of the file"))?;
+        let bytes = file.get(range).context(Word("它位于文件末尾之后", "it lies behind the end of the file"))?;
         let mut walk = Walk { bytes, at: 0, types: page_types };
         let mut left = self.values;
         // Some writers leave room behind the last page.
@@ -260,7 +261,7 @@ struct Walk<'b> {
 
 impl<'b> Walk<'b> {
     fn byte(&mut self) -> Result<u8> {
-        let byte = *self.bytes.get(self.at).context(message!("它结束得太早", "it ends too early"))?;
+        let byte = *self.bytes.get(self.at).context(Word("它结束得太早", "it ends too early"))?;
         self.at += 1;
         Ok(byte)
     }
@@ -309,7 +310,7 @@ impl<'b> Walk<'b> {
             }
             field = match i16::from(head >> 4) {
                 0 => i16::try_from(self.integer()?)?,
-                more => field.checked_add(more).context(message!("有字段没有编号", "a field has no number"))?,
+                more => field.checked_add(more).context(Word("有字段没有编号", "a field has no number"))?,
             };
             self.check_type(field, head & 0xf, path)?;
             path.push(field);

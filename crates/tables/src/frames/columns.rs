@@ -10,7 +10,7 @@ use polars_io::prelude::{ParquetReader, SerReader};
 
 use super::foreign::ForeignParquet;
 use inkstone_base::disk;
-use inkstone_base::language::Message;
+use inkstone_base::language::{Message, Word};
 use inkstone_base::{ensure, message};
 
 /// A Parquet file whose columns are read one at a time.
@@ -66,7 +66,7 @@ impl ParquetColumns {
         };
         let column = frame.into_columns().pop();
         ensure!(column.is_some(), "{} 没有列 {name:?}", "{} has no column {name:?}", self.path.display());
-        column.context(message!("应已读取列", "a column was read"))
+        column.context(Word("应已读取列", "a column was read"))
     }
 }
 

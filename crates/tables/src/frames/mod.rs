@@ -19,6 +19,7 @@ pub use columns::ParquetColumns;
 pub use foreign::{ForeignParquet, read_foreign_parquet};
 
 use inkstone_base::disk;
+use inkstone_base::language::Word;
 use inkstone_base::message;
 
 /// Writes a frame as sealed Parquet (zstd), with the same bytes for the same frame.
@@ -89,5 +90,5 @@ pub fn rows_of_parquet(path: &Path) -> Result<usize> {
 
 /// A frame of columns that have the same length by construction.
 pub fn frame(columns: Vec<Column>) -> Result<DataFrame> {
-    DataFrame::new_infer_height(columns).context(message!("表中各列长度不同", "columns of a table differ in length"))
+    DataFrame::new_infer_height(columns).context(Word("表中各列长度不同", "columns of a table differ in length"))
 }

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::beside::{SideFiles, SpecialRole};
 use super::open::{Definition, Sides};
 
+use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure, message};
 
 /// The definition of BERT's word pieces by its `vocab.txt`: control characters dropped, Chinese characters apart, lower case and no
@@ -141,7 +142,7 @@ pub(super) fn added(name: &str, id: Value, special: bool) -> Value {
 /// Numbers by token, in the order of the lines; the last of equal lines counts, as in BERT's own reader.
 fn lines(bytes: &[u8]) -> Result<Map<String, Value>> {
     let text = std::str::from_utf8(bytes)
-        .context(message!("它不是 UTF-8；词表须为 UTF-8", "it is not UTF-8; vocabularies are"))?;
+        .context(Word("它不是 UTF-8；词表须为 UTF-8", "it is not UTF-8; vocabularies are"))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut vocabulary = Map::new();
     for (id, line) in text.lines().enumerate() {

@@ -13,7 +13,7 @@ use crate::reading::guarded;
 use crate::{Mark, Marker, Meaning, TokenUnit, Tokeniser};
 use inkstone_base::data::Document;
 use inkstone_base::job::Ctx;
-use inkstone_base::language::Message;
+use inkstone_base::language::{Message, Word};
 use inkstone_base::message;
 use inkstone_tables::corpus;
 use inkstone_tables::frames;
@@ -85,7 +85,7 @@ impl Shelf {
         documents
             .into_iter()
             .next()
-            .context(message!("列出之后语料变短了", "the corpus has become shorter since it was listed"))
+            .context(Word("列出之后语料变短了", "the corpus has become shorter since it was listed"))
     }
 }
 
@@ -129,7 +129,7 @@ impl Library {
         let document = documents
             .into_iter()
             .next()
-            .context(message!("列出之后语料变短了", "the corpus has become shorter since it was listed"))?;
+            .context(Word("列出之后语料变短了", "the corpus has become shorter since it was listed"))?;
         let tokens = wanted.cut.map(|cut| (self.tokeniser)(&document.body, cut)).transpose()?.unwrap_or_default();
         // Marks that cannot be had are no reason to show no text.
         let marks = match &self.marker {

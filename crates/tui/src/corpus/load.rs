@@ -88,7 +88,7 @@ impl CorpusIndex {
         let file = self
             .files
             .get(part)
-            .context(message!("列出之后语料变短了", "the corpus has become shorter since it was listed"))?;
+            .context(Word("列出之后语料变短了", "the corpus has become shorter since it was listed"))?;
         Ok(&file.path)
     }
 }

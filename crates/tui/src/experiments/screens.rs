@@ -13,6 +13,7 @@ use crate::page_state::PageState;
 use crate::{Kept, Laboratory, Language, Truncated, Workspace};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_corpus::structure::{Salience, Section, Sentence};
 use inkstone_corpus::truncate::Layout;
 use inkstone_corpus::truncate::SectionShare;
@@ -355,7 +356,7 @@ fn a_run_is_told_of_on_the_page_while_it_lasts_and_when_it_failed() {
 
     let mut bench = runs(|_| {
         Err(inkstone_base::error!("54.0 % 的测试文档也用于训练", "54.0 % of the test documents train")
-            .context(inkstone_base::message!("实验 long", "experiment long")))
+            .context(Word("实验 long", "experiment long")))
     });
     bench.press("r");
     bench.finish();

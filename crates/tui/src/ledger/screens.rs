@@ -16,6 +16,7 @@ use crate::bench::{Bench, LARGE, SMALL, empty};
 use crate::page::Page;
 use crate::page_state::PageState;
 use inkstone_base::data::Key;
+use inkstone_base::language::Word;
 use inkstone_base::message;
 use inkstone_lab::backtest::{IcSummary, PortfolioFigures};
 use inkstone_lab::ledger::{Book, Details, EntryFigures, EntryKind, Ledger, Series, Trial};
@@ -292,7 +293,7 @@ fn a_ledger_that_is_held_is_waited_for_and_read_again() {
                     "日志库 .inkstone/ledger 正被另一个运行使用（进程 4711）",
                     "the journal .inkstone/ledger is in use by another run (process 4711)"
                 ))
-                .context(message!("台账 .inkstone/ledger", "the ledger .inkstone/ledger"));
+                .context(Word("台账 .inkstone/ledger", "the ledger .inkstone/ledger"));
             }
             read(ctx)
         }),

@@ -16,7 +16,7 @@ use super::page::Chart;
 use super::theme::Theme;
 use super::width;
 use inkstone_base::disk::{self, Room};
-use inkstone_base::message;
+use inkstone_base::language::Word;
 use inkstone_report::png;
 
 /// Width and height of a cell, in units of the picture.
@@ -29,8 +29,8 @@ const LETTERS: (usize, usize) = (15, 14);
 /// Draws a screen of this size into a buffer.
 pub(crate) fn screen(columns: u16, rows: u16, draw: impl FnOnce(&mut Frame<'_>)) -> Result<Buffer> {
     let mut terminal =
-        Terminal::new(TestBackend::new(columns, rows)).context(message!("无法绘制屏幕", "cannot draw the screen"))?;
-    terminal.draw(draw).context(message!("无法绘制屏幕", "cannot draw the screen"))?;
+        Terminal::new(TestBackend::new(columns, rows)).context(Word("无法绘制屏幕", "cannot draw the screen"))?;
+    terminal.draw(draw).context(Word("无法绘制屏幕", "cannot draw the screen"))?;
     Ok(terminal.backend().buffer().clone())
 }
 

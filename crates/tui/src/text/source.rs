@@ -9,8 +9,7 @@ use crate::corpus::{CorpusIndex, Shelf};
 use crate::{Workspace, reading};
 use inkstone_base::data::Document;
 use inkstone_base::job::Ctx;
-use inkstone_base::language::Message;
-use inkstone_base::message;
+use inkstone_base::language::{Message, Word};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Goal {
@@ -67,7 +66,7 @@ pub(super) fn find(
             let number = number.min(last);
             let place = catalogue
                 .place(number)
-                .context(message!("列出之后语料变短了", "the corpus has become shorter since it was listed"))?;
+                .context(Word("列出之后语料变短了", "the corpus has become shorter since it was listed"))?;
             let (part, row) = place;
             let document = shelf.document(&index, place)?;
             let text = format!("{}\n{}", document.title, document.body);

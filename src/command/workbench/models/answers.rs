@@ -6,6 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::message;
 use inkstone_features::models;
 use inkstone_features::standalone::{
@@ -48,7 +49,7 @@ fn answer(model: &dyn Fitted, question: &Question, ctx: &Ctx) -> Result<Answer> 
         Question::Following(text, k) => {
             let following = model
                 .following(text, *k, ctx)
-                .context(message!("该模型不能预测下一个词", "this model cannot predict the next word"))??;
+                .context(Word("该模型不能预测下一个词", "this model cannot predict the next word"))??;
             let next = following.next.into_iter().map(|likely| (likely.word, 10f64.powf(likely.log10_prob)));
             Ok(Answer::Following { after: following.after, unknown: following.unknown, next: next.collect() })
         }

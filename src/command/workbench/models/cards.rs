@@ -10,8 +10,7 @@ use walkdir::{DirEntry, WalkDir};
 
 use super::shown;
 use inkstone_base::job::Ctx;
-use inkstone_base::language::Message;
-use inkstone_base::message;
+use inkstone_base::language::{Message, Word};
 use inkstone_models::neural::LanguageKind;
 use inkstone_models::ngram::LanguageModel;
 use inkstone_models::{FastText, Lsa, ModelFile, Vectorizer, VectorizerParams, WordVectors, is_fasttext, is_vectors};
@@ -103,7 +102,7 @@ fn ours(path: &Path, card: &mut ModelCard) -> Result<()> {
         FastText::KIND => {
             let sizes = sizes_within(file.bytes("model")?);
             (card.dim, card.words, card.tokens) =
-                sizes.context(message!("其中的词典不完整", "the dictionary in it is cut short"))?;
+                sizes.context(Word("其中的词典不完整", "the dictionary in it is cut short"))?;
             card.tools = WORD_TOOLS.to_vec();
         }
         LanguageModel::KIND => {
@@ -184,18 +183,16 @@ fn arpa(path: &Path, card: &mut ModelCard) -> Result<()> {
         let line = String::from_utf8_lossy(&line);
         match line.trim().strip_prefix("ngram ").and_then(|sizes| sizes.split_once('=')) {
             Some((_, size)) => sizes.push(
-                size.trim()
-                    .parse()
-                    .context(message!("有一阶的大小不是数字", "the size of an order is not a number"))?,
+                size.trim().parse().context(Word("有一阶的大小不是数字", "the size of an order is not a number"))?,
             ),
             None if !sizes.is_empty() => break,
             None => {}
         }
     }
     card.dim = Some(sizes.len() as u64);
-    card.words = Some(*sizes.first().context(message!(
+    card.words = Some(*sizes.first().context(Word(
         "它的头部没有 n 元组：没有 `ngram 1=1234` 这样的行",
-        "its header names no n-grams: it has no line such as `ngram 1=1234`"
+        "its header names no n-grams: it has no line such as `ngram 1=1234`",
     ))?);
     card.tools = vec![Tool::Following, Tool::Surprise];
     Ok(())
@@ -217,7 +214,7 @@ fn sizes_of_fasttext(path: &Path, card: &mut ModelCard) -> Result<()> {
     let mut start = Vec::new();
     File::open(path)?.take(HEAD).read_to_end(&mut start)?;
     (card.dim, card.words, card.tokens) =
-        sizes_within(&start).context(message!("其中的词典不完整", "the dictionary in it is cut short"))?;
+        sizes_within(&start).context(Word("其中的词典不完整", "the dictionary in it is cut short"))?;
     Ok(())
 }
 

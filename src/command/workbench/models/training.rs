@@ -13,7 +13,7 @@ use crate::train::{self, Train};
 use inkstone_base::data::Report;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
-use inkstone_base::language::{Language, Message};
+use inkstone_base::language::{Language, Message, Word};
 use inkstone_base::{bail, message};
 use inkstone_features::standalone::LineFormat;
 use inkstone_models::VectorizerParams;
@@ -137,5 +137,5 @@ fn run(args: &[String], ctx: &Ctx) -> Result<Vec<Report>> {
     let mut summary = train::run(&asked, ctx)?;
     let stages = summary.fields.remove("stages").unwrap_or(Value::Array(Vec::new()));
     serde_json::from_value(stages)
-        .context(message!("训练结果没有报告列表", "the result of the training has no list of reports"))
+        .context(Word("训练结果没有报告列表", "the result of the training has no list of reports"))
 }

@@ -7,8 +7,9 @@ use std::io::{BufReader, Read};
 use anyhow::{Context, Result};
 
 use super::{CSV, Held};
+use inkstone_base::ensure;
+use inkstone_base::language::Word;
 use inkstone_base::limits;
-use inkstone_base::{ensure, message};
 
 /// Bytes that the reader takes for a tag: of the table of texts, and of styles and lists of parts.
 const TEXT_TAG: u64 = 24;
@@ -20,7 +21,7 @@ const CLAIM: &[u8] = b"uniqueCount";
 pub(super) fn check(file: &File, held: &mut Held) -> Result<()> {
     limits::check_archive(BufReader::new(file.try_clone()?))?;
     let mut archive = zip::ZipArchive::new(BufReader::new(file.try_clone()?))
-        .context(message!("不是 Excel 工作簿", "no Excel workbook"))?;
+        .context(Word("不是 Excel 工作簿", "no Excel workbook"))?;
     let (mut buffer, mut unpacked) = (vec![0; 1 << 16], 0);
     for i in 0..archive.len() {
         // A part that cannot be unpacked is the reader's to judge, which may not need it.

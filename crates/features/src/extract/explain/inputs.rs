@@ -21,6 +21,7 @@ use crate::extract::text_rows::{NOWHERE, TextRows};
 use crate::extract::{Feature, Inputs, SetMeta};
 use crate::models::estimators::project::{Refitted, RefittedFold};
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::message;
 use inkstone_models::Part;
 
@@ -91,12 +92,12 @@ impl Below<'_> {
         let own = format!("{}.", input.name);
         let part = self.found.inputs.iter().find(|(name, _)| name.starts_with(&own));
         let column = part.and_then(|(name, _)| name.strip_prefix(&own));
-        let sets = inputs.sets.context(message!("输入的特征集应已读取", "the sets of the inputs were read"))?;
-        let number = self.numbers().next().context(message!("输入须为数值", "an input has a number"))?;
+        let sets = inputs.sets.context(Word("输入的特征集应已读取", "the sets of the inputs were read"))?;
+        let number = self.numbers().next().context(Word("输入须为数值", "an input has a number"))?;
         let set = sets
             .store
             .set(&self.fold.inputs()[number].set)?
-            .context(message!("输入的行已不存在", "the rows of an input are gone"))?;
+            .context(Word("输入的行已不存在", "the rows of an input are gone"))?;
         let kept = KeptRow::read(&set, place)?;
         let mut texts = super::explain(input, column, inputs, Some(&kept), place, ctx)?;
         if let (Some(first), Some((name, part))) = (texts.first_mut(), part) {
@@ -170,13 +171,13 @@ impl Below<'_> {
         reader: &CorpusReader<'_>,
         explained: &mut ExplainedText,
     ) -> Result<()> {
-        let sets = self.inputs.sets.context(message!("输入的特征集应已读取", "the sets of the inputs were read"))?;
+        let sets = self.inputs.sets.context(Word("输入的特征集应已读取", "the sets of the inputs were read"))?;
         let mut parts = Vec::new();
         for number in self.numbers() {
             let set = sets
                 .store
                 .set(&self.fold.inputs()[number].set)?
-                .context(message!("输入的行已不存在", "the rows of an input are gone"))?;
+                .context(Word("输入的行已不存在", "the rows of an input are gone"))?;
             let vocabulary = SetMeta::read(set.header())?.vocabulary.unwrap_or_default();
             for &(_, column, value) in self.found.sparse.iter().filter(|(input, ..)| *input == number) {
                 if let Some(term) = vocabulary.get(column as usize) {

@@ -31,7 +31,7 @@ use super::{Feature, Inputs, Model, SetMeta};
 use crate::extract::entry::Explainer;
 use crate::models::{file, lexicon};
 use inkstone_base::job::Ctx;
-use inkstone_base::message;
+use inkstone_base::language::Word;
 use inkstone_corpus::structure::Sentence;
 use inkstone_lab::factor::Within;
 use inkstone_models::FoldReport;
@@ -178,14 +178,14 @@ pub fn explain(
     let mut below = Vec::new();
     match explainer {
         Explainer::ToneWords => {
-            let lexicon = lexicon.context(message!("词典应已打开", "a lexicon was opened"))?;
+            let lexicon = lexicon.context(Word("词典应已打开", "a lexicon was opened"))?;
             words::tone_words(&reader, &document, &texts, &lexicon, &mut explained);
         }
         Explainer::FoldWords => {
             words::fold_words(&reader, kept.map(|kept| &kept.words), &document, &texts, &mut explained)?;
         }
         Explainer::WordsOfFile => {
-            let model = model.context(message!("模型应已打开", "a model was opened"))?;
+            let model = model.context(Word("模型应已打开", "a model was opened"))?;
             words::file_words(&reader, &document, &texts, &*model, &mut explained)?;
         }
         Explainer::RefittedFold => {
@@ -249,10 +249,7 @@ impl KeptRow {
             .header()
             .batches
             .get(part)
-            .context(message!(
-                "特征集的份数少于语料：请重新运行",
-                "the set has fewer parts than the corpus: run again"
-            ))?
+            .context(Word("特征集的份数少于语料：请重新运行", "the set has fewer parts than the corpus: run again"))?
             .key;
         let values = match set.batch(&batch)?.map(|rows| rows.values) {
             Some(Values::Dense { dim, data }) => data.get(row * dim..(row + 1) * dim).unwrap_or_default().to_vec(),

@@ -19,6 +19,7 @@ use inkstone_models::{
 };
 use inkstone_text::Segmenter;
 
+use inkstone_base::language::Word;
 use inkstone_base::message;
 
 /// How one side of a tone comes about.
@@ -282,7 +283,7 @@ pub(crate) fn file_words(
         let name = ("编码器上的模型", "Model on an encoder");
         return occlusion::run(document, texts, &reader.segmenter, name, &mut score, explained);
     }
-    let line = whole_line(document).context(message!("所读文档应有文本", "a document that is read has text"))?;
+    let line = whole_line(document).context(Word("所读文档应有文本", "a document that is read has text"))?;
     let value = f64::from(numbers(model.rows(std::slice::from_ref(&line))?)?[place]);
     // A component is named by its column, a class stands behind the kind of its column: p:up.
     let output_name = match &columns {

@@ -30,6 +30,7 @@ use super::text_rows::TextRows;
 use super::{Feature, Inputs};
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::{bail, message};
 use inkstone_models::{Fields, Pooling, WordVectors};
 use inkstone_store::{RowKind, SetSpec, Store};
@@ -72,9 +73,8 @@ pub(crate) const fn entry(trainer: fn(&Feature) -> Box<dyn WordVectorTrainer>) -
 
 fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
     let named = || format!("feature {:?}", feature.name);
-    let trainer = &*feature
-        .trainer()
-        .context(message!("该特征的模型不训练词向量", "the feature's model trains no word vectors"))?;
+    let trainer =
+        &*feature.trainer().context(Word("该特征的模型不训练词向量", "the feature's model trains no word vectors"))?;
     feature.check().with_context(named)?;
     let mut report = Report::new(&feature.name);
     let reader = CorpusReader::new(feature, inputs, ctx)?;
@@ -131,9 +131,8 @@ fn planned(corpus: &NumberedCorpus, trainer: &dyn WordVectorTrainer, feature: &F
 /// each is rotated onto the one before it.
 fn pooling_of(reader: &CorpusReader<'_>, place: (usize, usize)) -> Result<Option<Pooling>> {
     let CorpusReader { feature, inputs, ctx, .. } = reader;
-    let trainer = &*feature
-        .trainer()
-        .context(message!("该特征的模型不训练词向量", "the feature's model trains no word vectors"))?;
+    let trainer =
+        &*feature.trainer().context(Word("该特征的模型不训练词向量", "the feature's model trains no word vectors"))?;
     let cut = |_: &str, fields: Fields<'_>| terms(&reader.segmenter, fields);
     let mut corpus = NumberedCorpus::read(reader, cut, &mut Report::new(&feature.name))?;
     let stands_there = |document: &DocumentPlace| (document.part, document.row) == place;
@@ -269,9 +268,8 @@ fn walk_fits(
     ctx: &Ctx,
     check: &mut dyn FnMut(&[Key], &SetSpec) -> Result<()>,
 ) -> Result<()> {
-    let trainer = &*feature
-        .trainer()
-        .context(message!("该特征的模型不训练词向量", "the feature's model trains no word vectors"))?;
+    let trainer =
+        &*feature.trainer().context(Word("该特征的模型不训练词向量", "the feature's model trains no word vectors"))?;
     feature.check().with_context(|| message!("特征 {:?}", "feature {:?}", feature.name))?;
     let reader = CorpusReader::new(feature, inputs, ctx)?;
     let cut = |_: &str, fields: Fields<'_>| terms(&reader.segmenter, fields);

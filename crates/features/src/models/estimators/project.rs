@@ -15,7 +15,7 @@ use crate::extract::set::{SetMeta, SetParams, finish};
 use crate::extract::{Feature, Inputs};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
-use inkstone_base::message;
+use inkstone_base::language::Word;
 use inkstone_models::{
     Csr, DenseRows, FoldCounts, FoldReport, InputColumn, Method, Search, SpilledCsr, StackedRows, TextModel,
     TextRegression, WalkedParts, fit_fold, fit_predict,
@@ -284,7 +284,7 @@ fn regression_of(feature: &Feature) -> Result<TextRegression> {
     Ok(TextRegression {
         estimator: feature
             .estimator()
-            .context(message!("该特征的模型不从词学习", "the feature's model does not learn from words"))?,
+            .context(Word("该特征的模型不从词学习", "the feature's model does not learn from words"))?,
         classes: feature.classes.clone(),
         label: feature.target.form,
         search: feature.search.clone(),

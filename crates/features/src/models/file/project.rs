@@ -24,6 +24,7 @@ use crate::models::onnx::Contextual;
 use crate::models::open::{ProjectModel, encoder_key, keys_of_cut, open_for_project};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure, message};
 use inkstone_corpus::truncate::combine;
 use inkstone_onnx::OnnxParams;
@@ -193,7 +194,7 @@ fn dense(model: &dyn Fitted, dim: usize, documents: &[ReadDocument], reader: &Co
             if !windows.is_empty() {
                 combine(over, &windows, out);
             } else if document.text.is_some() {
-                out.copy_from_slice(rows.next().context(message!("文本应有一行", "a text has a row"))?);
+                out.copy_from_slice(rows.next().context(Word("文本应有一行", "a text has a row"))?);
             }
         }
         Ok(data)

@@ -15,8 +15,9 @@ use crate::lines::{Cutter, Lines};
 use crate::models::ppmi;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk;
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
-use inkstone_base::{ensure, message};
+use inkstone_base::language::Word;
 use inkstone_models::checkpoint::Checkpoint;
 use inkstone_models::{CooccurrenceParams, GloveParams, Pairs, WordVectors};
 
@@ -52,7 +53,7 @@ pub fn train(
         trained = Some(pairs.train(params, Some(&checkpoint), ctx)?);
         Ok(Report::new(METHOD))
     })?;
-    let trained = trained.context(message!("正常结束的阶段应训练出结果", "a stage that ended well has trained"))?;
+    let trained = trained.context(Word("正常结束的阶段应训练出结果", "a stage that ended well has trained"))?;
     report.fact("pairs", pairs.count());
     report.fact("dim", params.dim);
     report.fact("losses", &trained.losses);

@@ -14,6 +14,7 @@ use crate::stage_result;
 use inkstone_base::data::Report;
 use inkstone_base::disk::{self, Room};
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::{ensure, message};
 use inkstone_models::{CountedTokens, Csr, DistilledFigures, LEAST_DOCUMENTS, StaticEncoder, Teacher, distil};
 use inkstone_onnx::{Encoder, Output};
@@ -104,9 +105,9 @@ pub fn train(
     );
     let added = add_words(&mut definition, &own, &words.counts, params);
     disk::own_folder(output, Room::Converted)?;
-    let tokens = StaticEncoder::write_tokenizer(output, &definition).context(message!(
+    let tokens = StaticEncoder::write_tokenizer(output, &definition).context(Word(
         "教师模型的分词器不能再加词：请设置 --words 0",
-        "the teacher's tokenizer takes no further words: set --words 0"
+        "the teacher's tokenizer takes no further words: set --words 0",
     ))?;
 
     let vectors_of_tokens =

@@ -22,7 +22,7 @@ use crate::standalone::write_rows;
 use inkstone_base::data::Report;
 use inkstone_base::disk::Formulas;
 use inkstone_base::job::Ctx;
-use inkstone_base::message;
+use inkstone_base::language::Word;
 use inkstone_models::{Analyzer, Csr, Explanation, Fields, ModelHeader, TermCounts, Vectorizer, VectorizerParams};
 
 /// Bytes of lines that a thread takes at once.
@@ -47,7 +47,7 @@ pub fn train_rows(
     ctx: &Ctx,
 ) -> Result<(Vectorizer, TrainedRows, Report)> {
     let (model, rows, report) = fit(lines, cutter, params, Some(beside), ctx)?;
-    Ok((model, rows.context(message!("所要的行应已保留", "rows that were asked for are kept"))?, report))
+    Ok((model, rows.context(Word("所要的行应已保留", "rows that were asked for are kept"))?, report))
 }
 
 fn fit(

@@ -12,7 +12,7 @@ use memmap2::Mmap;
 
 use crate::lines::Line;
 use inkstone_base::disk::{self, Scratch};
-use inkstone_base::message;
+use inkstone_base::language::Word;
 
 const NUMBERED: u32 = u32::MAX;
 
@@ -90,7 +90,7 @@ impl Spill {
         Ok(SpilledDocuments {
             numbers: numbers
                 .get(place.start..place.end)
-                .context(message!("临时文件不完整", "a scratch file is cut short"))?,
+                .context(Word("临时文件不完整", "a scratch file is cut short"))?,
         })
     }
 }

@@ -15,8 +15,9 @@ use super::{seen_by, seen_by_new, tokenizer_of};
 use crate::lines::{BLOCK, Line, Lines, Refused};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk::{self, Room};
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
-use inkstone_base::{ensure, message};
+use inkstone_base::language::Word;
 use inkstone_models::transformer::{EncoderFolder, Goals};
 use inkstone_text::subword::{Pieces, Subword};
 
@@ -149,7 +150,7 @@ fn windows(line: &Line<'_>, subword: &Subword, room: usize) -> Result<Result<Vec
         let part = begin..ids.len().min(begin + room);
         let wrapped = subword
             .wrap_pair(&question, &ids[part.clone()])
-            .context(message!("应为文本对的分词器", "a tokenizer of pairs"))?;
+            .context(Word("应为文本对的分词器", "a tokenizer of pairs"))?;
         let first = wrapped.texts[1].start;
         let inside = answer.as_ref().filter(|answer| part.contains(answer.start()) && part.contains(answer.end()));
         let place = |token: usize| (first + token - begin) as u32;

@@ -16,8 +16,9 @@ use crate::lines::{BLOCK, Lines, Refused};
 use crate::models::onnx::right_entities;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk::{self, Room};
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
-use inkstone_base::{ensure, message};
+use inkstone_base::language::Word;
 use inkstone_models::transformer::{EncoderFolder, Goals, UNTAGGED};
 use inkstone_models::{Entities, EntityReport, largest};
 use inkstone_text::subword::{Pieces, Subword};
@@ -197,7 +198,7 @@ fn held_out_figures(
         let within = |(_, range): &&(String, Range<usize>)| range.start < part.end && range.end > part.start;
         right.push(documents[*document].entities.iter().filter(within).cloned().collect());
     }
-    serde_json::to_value(EntityReport::new(&right, &found)).context(message!("实体的指标", "figures of entities"))
+    serde_json::to_value(EntityReport::new(&right, &found)).context(Word("实体的指标", "figures of entities"))
 }
 
 #[cfg(test)]

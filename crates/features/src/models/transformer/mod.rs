@@ -33,6 +33,7 @@ pub use summaries::train_writer;
 pub use vintages::pretrain_vintages;
 
 use inkstone_base::disk::{self, Room};
+use inkstone_base::language::Word;
 use inkstone_base::{ensure, message};
 use inkstone_models::transformer::{EncoderFolder, HeadForms, Masking, ModelFolder, TextGoal, WordsBeside};
 use inkstone_text::subword::Subword;
@@ -58,10 +59,9 @@ fn masking_of(base: &EncoderFolder, subword: &Subword) -> Result<Option<Masking>
     if base.predicts_next() {
         return Ok(None);
     }
-    let mask = subword.mask_id().context(message!(
-        "基础模型的分词器没有掩码词元（[MASK]）",
-        "the base's tokenizer has no mask token ([MASK])"
-    ))?;
+    let mask = subword
+        .mask_id()
+        .context(Word("基础模型的分词器没有掩码词元（[MASK]）", "the base's tokenizer has no mask token ([MASK])"))?;
     Ok(Some(Masking {
         share: MASKED,
         mask,

@@ -21,6 +21,7 @@ use crate::stage_result;
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk::{self, Room};
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure, message};
 use inkstone_corpus::link::{self, Companies};
 use inkstone_market::securities_from_frame;
@@ -237,10 +238,9 @@ pub(super) fn pretrain_once(
         None => PretrainedModels::random(params, &subword, &corpus.counts, output, ctx.seed())?,
     };
     let mask = || {
-        subword.mask_id().context(message!(
-            "基础模型的分词器没有掩码词元（[MASK]）",
-            "the base's tokenizer has no mask token ([MASK])"
-        ))
+        subword
+            .mask_id()
+            .context(Word("基础模型的分词器没有掩码词元（[MASK]）", "the base's tokenizer has no mask token ([MASK])"))
     };
     let shuffled = if let Objective::Masked { shuffled, .. } = params.objective { shuffled } else { 0.0 };
     let masking = |share: f64| {
@@ -282,7 +282,7 @@ pub(super) fn pretrain_once(
     let kept = earlier.and_then(|folder| folder.training_with(key)).map(|training| training["epochs"].clone());
     let epochs: Vec<EpochFigures> = match kept {
         Some(epochs) => {
-            serde_json::from_value(epochs).context(message!("先前训练的轮次", "the epochs of an earlier training"))?
+            serde_json::from_value(epochs).context(Word("先前训练的轮次", "the epochs of an earlier training"))?
         }
         None => {
             let checkpoint = Checkpoint::new(output, &what)?;

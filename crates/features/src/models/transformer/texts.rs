@@ -8,7 +8,8 @@ use memmap2::Mmap;
 
 use crate::lines::Cutter;
 use inkstone_base::disk::{self, Scratch};
-use inkstone_base::{ensure, message};
+use inkstone_base::ensure;
+use inkstone_base::language::Word;
 use inkstone_models::transformer::{BEGINS, CONTINUES, NAMED, REPLACED, SECOND};
 use inkstone_text::sentences;
 use inkstone_text::subword::{Pieces, Subword, longest_first};
@@ -73,9 +74,9 @@ pub(super) fn room(subword: &Subword, most: usize, places: usize) -> Result<usiz
 
 /// Tokens of two texts in one input at most, special tokens not included; fails where the model has fewer places, or room for less than `least`.
 pub(super) fn pair_room(subword: &Subword, most: usize, places: usize, least: usize) -> Result<usize> {
-    let specials = subword.pair_specials().context(message!(
+    let specials = subword.pair_specials().context(Word(
         "基础模型的分词器不能把两段文本放进一个输入",
-        "the base's tokenizer puts no two texts into one input"
+        "the base's tokenizer puts no two texts into one input",
     ))?;
     let most = if most == 0 { places } else { most };
     ensure!(
@@ -127,7 +128,7 @@ pub(super) fn halves(
 pub(super) fn wrap_halves(subword: &Subword, first: &[u32], second: &[u32]) -> Result<Vec<u32>> {
     let wrapped = subword
         .wrap_pair(first, second)
-        .context(message!("分词器不能把两段文本放进一个输入", "the tokenizer puts no two texts into one input"))?;
+        .context(Word("分词器不能把两段文本放进一个输入", "the tokenizer puts no two texts into one input"))?;
     let segmented = wrapped.ids.iter().zip(&wrapped.types);
     Ok(segmented.map(|(id, segment)| if *segment == 0 { *id } else { id | SECOND }).collect())
 }

@@ -14,6 +14,7 @@ use crate::standalone::vintages::{Period, divide, lines_of};
 use inkstone_base::data::{Report, TooLittle};
 use inkstone_base::disk::{self, Room};
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::{ensure, message};
 
 /// The encoder of a window.
@@ -45,7 +46,7 @@ pub fn pretrain_vintages(
     let mut vintages: Vec<EncoderVintage> = Vec::new();
     for (window, text) in windows {
         let output = folder.join(&window);
-        let map = Arc::new(text.scratch.map()?.context(message!("窗口应有文档", "a window has a document"))?);
+        let map = Arc::new(text.scratch.map()?.context(Word("窗口应有文档", "a window has a document"))?);
         let before = vintages.iter().rev().find(|vintage| vintage.reason.is_none());
         let base = before.map(|vintage| vintage.output.as_path());
         let trained = pretrain_once(&|| Ok(lines_of(&map)), cutter, base, params, &output, true, ctx);

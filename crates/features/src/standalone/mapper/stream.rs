@@ -12,6 +12,7 @@ use polars_core::prelude::{
 use super::{FrameDocuments, FrameMapper};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure, message};
 use inkstone_text::Chunk;
 
@@ -75,7 +76,7 @@ pub fn map_arrow(
     let mut report = Report::new("worker");
     let mut input = Forward { input, place: 0 };
     let metadata =
-        read_stream_metadata(&mut input).context(message!("输入不是 Arrow 流", "the input is no Arrow stream"))?;
+        read_stream_metadata(&mut input).context(Word("输入不是 Arrow 流", "the input is no Arrow stream"))?;
     let schema = metadata.schema.clone();
     let mut writer = StreamWriter::new(output, WriteOptions { compression: None });
     let mut begun = false;
@@ -84,7 +85,7 @@ pub fn map_arrow(
         let batch = match reader
             .next()
             .transpose()
-            .context(message!("Arrow 流无法继续读取", "the Arrow stream cannot be read on"))?
+            .context(Word("Arrow 流无法继续读取", "the Arrow stream cannot be read on"))?
         {
             Some(StreamState::Some(batch)) => Some(batch),
             Some(StreamState::Waiting) | None if begun => break,

@@ -13,7 +13,7 @@ use crate::standalone::Line;
 use inkstone_models::NewWord;
 use inkstone_text::Segmenter;
 
-use inkstone_base::message;
+use inkstone_base::language::Word;
 
 /// Documents on which cuts are compared.
 const SAMPLE: usize = 2000;
@@ -38,8 +38,7 @@ pub(crate) struct ChunkOccurrences {
 }
 
 pub(crate) fn finder(words: &[NewWord]) -> Result<AhoCorasick> {
-    AhoCorasick::new(words.iter().map(|word| &word.word))
-        .context(message!("要查找的词过多", "too many words to look for"))
+    AhoCorasick::new(words.iter().map(|word| &word.word)).context(Word("要查找的词过多", "too many words to look for"))
 }
 
 /// Looks for the words in some documents; those with any are kept unless enough are `sampled`.

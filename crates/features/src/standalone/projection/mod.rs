@@ -19,6 +19,7 @@ use super::words::VectorWords;
 use inkstone_base::data::Report;
 use inkstone_base::disk::{self, Formulas};
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure, message};
 use inkstone_models::{Nearest, Tsne, neighbours_kept, pca, tsne, unit};
 use inkstone_tables::frames;
@@ -204,7 +205,7 @@ impl Projection {
     pub fn svg(&self) -> Result<String> {
         let mut bytes = Vec::new();
         picture::draw(self, &mut bytes)?;
-        String::from_utf8(bytes).context(message!("图应为文本", "a picture is text"))
+        String::from_utf8(bytes).context(Word("图应为文本", "a picture is text"))
     }
 
     /// Fails when there is no such output.

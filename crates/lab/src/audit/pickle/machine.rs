@@ -303,9 +303,9 @@ pub(super) fn unpickled(bytes: &[u8]) -> Result<(Nodes<'_>, NodeId)> {
                     _ => reader.line()?.parse()?,
                 };
                 let noted = memo.get(at).filter(|noted| **noted != usize::MAX);
-                stack.push(*noted.context(message!(
+                stack.push(*noted.context(Word(
                     "pickle 已损坏：取用未曾记下的值",
-                    "the pickle is damaged: it takes a value that it has not noted"
+                    "the pickle is damaged: it takes a value that it has not noted",
                 ))?);
                 continue;
             }
@@ -370,7 +370,7 @@ impl<'a> PickleReader<'a> {
 
     fn text(&mut self, bytes: usize) -> Result<String> {
         Ok(std::str::from_utf8(self.counted(bytes)?)
-            .context(message!("pickle 中有文本不是 UTF-8", "a text of the pickle is not UTF-8"))?
+            .context(Word("pickle 中有文本不是 UTF-8", "a text of the pickle is not UTF-8"))?
             .to_owned())
     }
 
@@ -379,7 +379,7 @@ impl<'a> PickleReader<'a> {
         let length = rest
             .iter()
             .position(|byte| *byte == b'\n')
-            .context(message!("pickle 在一行中间结束", "the pickle ends in the middle of a line"))?;
+            .context(Word("pickle 在一行中间结束", "the pickle ends in the middle of a line"))?;
         self.at += length + 1;
         Ok(std::str::from_utf8(&rest[..length])?.trim_end_matches('\r'))
     }

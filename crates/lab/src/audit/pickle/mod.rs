@@ -12,6 +12,7 @@ use chrono::DateTime;
 use polars_core::prelude::{Column, DataFrame, IntoColumn, NamedFrom, Series};
 
 use self::machine::{Node, NodeId, Nodes, unpickled};
+use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure, message};
 use inkstone_base::{disk, limits};
 use inkstone_tables::frames;
@@ -43,14 +44,14 @@ fn frame(bytes: &[u8]) -> Result<DataFrame> {
         _ => {
             let state = nodes.list(nodes.state(manager)?)?;
             let kept = nodes.field(
-                *state.get(3).context(message!("数据框的状态没有数据块", "the state of the frame has no blocks"))?,
+                *state.get(3).context(Word("数据框的状态没有数据块", "the state of the frame has no blocks"))?,
                 &["0.14.1"],
             )?;
             (nodes.field(kept, &["axes"])?, nodes.list(nodes.field(kept, &["blocks"])?)?.to_vec())
         }
     };
     let axes = nodes.list(axes)?.to_vec();
-    let rows = *axes.last().context(message!("数据框没有索引", "the frame has no index"))?;
+    let rows = *axes.last().context(Word("数据框没有索引", "the frame has no index"))?;
     let index = nodes.index(rows)?;
     let height = index.first().map_or(0, |column| column.1.len());
     let names: Vec<String> = match axes[..] {
@@ -75,7 +76,7 @@ fn frame(bytes: &[u8]) -> Result<DataFrame> {
         let places = if axes.len() == 1 {
             vec![0]
         } else {
-            nodes.places(places.context(message!("有数据块没有位置", "a block has no places"))?)?
+            nodes.places(places.context(Word("有数据块没有位置", "a block has no places"))?)?
         };
         ensure!(
             values.len() == places.len() * height,
@@ -86,7 +87,7 @@ fn frame(bytes: &[u8]) -> Result<DataFrame> {
             let n = places.len();
             let of_row = |k: usize| if is_fortran { values[k * n + row] } else { values[row * height + k] };
             let name =
-                names.get(*place).context(message!("有数据块的列没有名称", "a block has a column without a name"))?;
+                names.get(*place).context(Word("有数据块的列没有名称", "a block has a column without a name"))?;
             columns
                 .push(Series::new(name.as_str().into(), (0..height).map(of_row).collect::<Vec<f64>>()).into_column());
         }
@@ -206,7 +207,7 @@ impl Nodes<'_> {
             Node::List(items) => Ok(items),
             // FrozenList(list)
             Node::Call { arguments, .. } if self.name_of(id)? == "FrozenList" => {
-                self.list(*self.list(*arguments)?.first().context(message!("列表没有项", "a list has no items"))?)
+                self.list(*self.list(*arguments)?.first().context(Word("列表没有项", "a list has no items"))?)
             }
             other => bail!("应为列表，而不是 {other:?}", "a list is expected, not {other:?}"),
         }
@@ -271,11 +272,8 @@ impl Nodes<'_> {
                 let names = self.list(self.field(fields, &["names"])?)?;
                 let mut columns = Vec::new();
                 for ((level, codes), name) in levels.iter().zip(codes).zip(names) {
-                    let level = self
-                        .index(*level)?
-                        .pop()
-                        .context(message!("索引有一级是空的", "a level of the index is empty"))?
-                        .1;
+                    let level =
+                        self.index(*level)?.pop().context(Word("索引有一级是空的", "a level of the index is empty"))?.1;
                     let ArrayValues::Numbers(codes) = self.array(*codes)?.0 else {
                         bail!("索引没有位置", "an index has no places")
                     };
@@ -324,7 +322,7 @@ impl Nodes<'_> {
             "__pyx_unpickle_NDArrayBacked" | "DatetimeArray" | "StringArray" => match self.node(self.state(id)?) {
                 Node::List(parts) => {
                     let arrays = parts.iter().filter_map(|part| self.array(*part).ok());
-                    arrays.last().context(message!("pandas 数组没有值", "an array of pandas has no values"))
+                    arrays.last().context(Word("pandas 数组没有值", "an array of pandas has no values"))
                 }
                 _ => self.array(self.field(self.state(id)?, &["_ndarray", "_data"])?),
             },
@@ -343,7 +341,7 @@ impl Nodes<'_> {
     /// Values of a buffer, or of a list of objects.
     fn values(&self, data: NodeId, dtype: NodeId) -> Result<ArrayValues> {
         let kind = self.text(
-            *self.list(self.arguments(dtype)?)?.first().context(message!("dtype 没有名称", "a dtype has no name"))?,
+            *self.list(self.arguments(dtype)?)?.first().context(Word("dtype 没有名称", "a dtype has no name"))?,
         )?;
         if let Node::List(items) = self.node(data) {
             let text = |id: &NodeId| match self.node(*id) {
@@ -434,10 +432,8 @@ impl Nodes<'_> {
             .is_none_or(|name| self.text(*name).is_ok_and(|name| name.starts_with("large")));
         let (length, offset) = (usize::try_from(self.int(*length)?)?, usize::try_from(self.int(*offset)?)?);
         let buffer = |k: usize| -> Result<&[u8]> {
-            let id = *self
-                .list(*buffers)?
-                .get(k)
-                .context(message!("文本数组缺少缓冲区", "an array of texts lacks a buffer"))?;
+            let id =
+                *self.list(*buffers)?.get(k).context(Word("文本数组缺少缓冲区", "an array of texts lacks a buffer"))?;
             match self.node(id) {
                 Node::None => Ok(&[]),
                 _ => match self.node(self.list(self.arguments(id)?)?[0]) {
@@ -449,9 +445,8 @@ impl Nodes<'_> {
         let (valid, ends, bytes) = (buffer(0)?, buffer(1)?, buffer(2)?);
         let size = if wide { 8 } else { 4 };
         let end = |k: usize| -> Result<usize> {
-            let at = ends
-                .get(k * size..(k + 1) * size)
-                .context(message!("文本数组不完整", "an array of texts is cut short"))?;
+            let at =
+                ends.get(k * size..(k + 1) * size).context(Word("文本数组不完整", "an array of texts is cut short"))?;
             Ok(at.iter().rev().fold(0, |n, byte| n << 8 | usize::from(*byte)))
         };
         (offset..offset.saturating_add(length))
@@ -459,7 +454,7 @@ impl Nodes<'_> {
                 let is_there = valid.is_empty() || valid.get(k / 8).is_some_and(|byte| byte >> (k % 8) & 1 == 1);
                 let text = bytes
                     .get(end(k)?..end(k + 1)?)
-                    .context(message!("文本数组不完整", "an array of texts is cut short"))?;
+                    .context(Word("文本数组不完整", "an array of texts is cut short"))?;
                 ensure!(
                     text.len() <= LONGEST_TEXT,
                     "有文本长 {} 字节；最多读取 {LONGEST_TEXT} 字节",

@@ -147,7 +147,7 @@ fn read(text: &[u8], ctx: &Ctx) -> Result<LanguageModel, Wrong> {
     let table = vocabulary::table(&words).map_err(|error| Wrong::Other(error.context("\\1-grams:")))?;
     let (bytes, ends) = words.parts();
     let vocabulary =
-        ModelVocabulary::new(bytes, ends, &table).context(message!("ARPA 文件应有词", "an ARPA file has words"))?;
+        ModelVocabulary::new(bytes, ends, &table).context(Word("ARPA 文件应有词", "an ARPA file has words"))?;
     for (n, (section, size)) in (2..).zip(&sections[1..]) {
         ctx.check()?;
         let index = builder.index();

@@ -14,8 +14,9 @@ use crate::ngram::model::{Counts, Ngram, Smoothing};
 use crate::ngram::prune::Pruning;
 use crate::ngram::vocabulary::{self, ModelVocabulary};
 use crate::ngram::words::{BEGIN, END, UNKNOWN};
+use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
-use inkstone_base::{ensure, message};
+use inkstone_base::language::Word;
 
 /// Buckets of a length of contexts.
 const BUCKETS: usize = 16;
@@ -107,8 +108,8 @@ fn totals(counts: &Counts, all: f64, ctx: &Ctx) -> Result<Vec<Vec<f64>>> {
 fn looks(counts: &Counts, totals: &[Vec<f64>], held_out: &[String], ctx: &Ctx) -> Result<Vec<LevelEstimate>> {
     let table = vocabulary::table(&counts.words)?;
     let (text, ends) = counts.words.parts();
-    let vocabulary = ModelVocabulary::new(text, ends, &table)
-        .context(message!("已统计的语料应有词", "a counted corpus has words"))?;
+    let vocabulary =
+        ModelVocabulary::new(text, ends, &table).context(Word("已统计的语料应有词", "a counted corpus has words"))?;
     let order = counts.trie.order();
     let document = |text: &String| -> Result<Vec<LevelEstimate>> {
         let mut ids = vec![BEGIN];

@@ -11,6 +11,7 @@ use crate::lines::{Cutter, Line, Lines};
 use crate::models::tfidf::plain::fields;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::message;
 use inkstone_models::{
     Analyzer, Contributions, Csr, Design, Estimator, Explanation, Guess, Link, ModelFile, ModelHeader, Part, Row, Task,
@@ -41,7 +42,7 @@ impl Opened<Classifier, Analyzer> {
             places.max_by(|&a, &b| guess.log_odds[a].total_cmp(&guess.log_odds[b]).then(b.cmp(&a)))
         };
         let class = match of {
-            None => best(None).context(message!("估计器应有输出", "an estimator has an output"))?,
+            None => best(None).context(Word("估计器应有输出", "an estimator has an output"))?,
             Some(name) => place_of_class(self.names(), name)?,
         };
         let against = if estimator.link == Link::Joint { best(Some(class)) } else { None };

@@ -23,7 +23,8 @@ use crate::lines::{CutSpec, Cutter, Lines};
 use corpus::{Folded, LabelledCorpus};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
-use inkstone_base::{bail, ensure, message};
+use inkstone_base::language::Word;
+use inkstone_base::{bail, ensure};
 use inkstone_models::{
     Analyzer, CalibrationForm, Design, Estimator, EstimatorParams, FoldFeatures, FoldParams, Goal, GoalKind, Judgement,
     Method, ModelFile, ModelHeader, Search, Split, TrainingRows, Vectorizer, VectorizerParams, calibrate, choose_point,
@@ -176,9 +177,9 @@ pub(crate) fn learn<R: Send>(
         };
         let grid = ctx
             .install(|| search(folded, goal, training, splits, &settings, &wanted, ctx))
-            .context(message!("选择惩罚系数", "the choice of the penalty"))?;
+            .context(Word("选择惩罚系数", "the choice of the penalty"))?;
         let chosen = choose_point(&grid, wanted.one_standard_error)
-            .context(message!("没有一个惩罚系数在任何一折有结果", "no penalty has a figure in any fold"))?;
+            .context(Word("没有一个惩罚系数在任何一折有结果", "no penalty has a figure in any fold"))?;
         settings = settings.with_settings(&grid[chosen].settings)?;
         facts.fact("penalty", grid[chosen].settings[name]);
         facts.fact("grid", &grid);
@@ -193,11 +194,10 @@ pub(crate) fn learn<R: Send>(
     if let Some(splits) = &splits {
         let scores = ctx
             .install(|| out_of_fold(folded, goal, training, splits, &settings, ctx))
-            .context(message!("交叉验证", "cross-validation"))?;
+            .context(Word("交叉验证", "cross-validation"))?;
         facts.fact("cross_validation", judged(&estimator, goal, &scores));
         if params.calibrate != CalibrationForm::None {
-            calibrate(&mut estimator, goal, &scores, None, params.calibrate)
-                .context(message!("校准", "calibration"))?;
+            calibrate(&mut estimator, goal, &scores, None, params.calibrate).context(Word("校准", "calibration"))?;
             // On the scores that it was learned from: what is left of the error is what the form cannot bend away.
             facts.fact("calibration", judged(&estimator, goal, &scores));
         }
@@ -231,7 +231,7 @@ fn splits(corpus: &LabelledCorpus, params: &ClassifyParams, ctx: &Ctx) -> Result
     corpus.goal.check()?;
     let folds = params.folds.clone().unwrap_or_default();
     let rows = corpus.fold_rows(params.label_days)?;
-    draw_folds(&corpus.goal, &rows, &folds, ctx.seed()).context(message!("交叉验证", "cross-validation")).map(Some)
+    draw_folds(&corpus.goal, &rows, &folds, ctx.seed()).context(Word("交叉验证", "cross-validation")).map(Some)
 }
 
 /// Figures of scores out of fold; rows that no fold tests are left out.

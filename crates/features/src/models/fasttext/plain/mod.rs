@@ -18,7 +18,7 @@ use crate::lines::{Cutter, Lines};
 use crate::standalone::numbered::{Numbered, WordReading};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
-use inkstone_base::message;
+use inkstone_base::language::Word;
 use inkstone_models as model;
 use inkstone_models::checkpoint::Checkpoint;
 use inkstone_models::{Dictionary, FastText, FastTextParams, QuantiseParams, Training, WordLimits, WordVectors};
@@ -123,5 +123,5 @@ fn learned<T>(unit: &'static str, steps: u64, train: impl FnOnce() -> Result<T>,
         learned = Some(train()?);
         Ok(Report::new(WORDS))
     })?;
-    learned.context(message!("正常结束的阶段应学到结果", "a stage that ended well has learned"))
+    learned.context(Word("正常结束的阶段应学到结果", "a stage that ended well has learned"))
 }

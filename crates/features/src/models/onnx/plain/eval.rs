@@ -16,6 +16,7 @@ use crate::lines::{Line, Lines};
 use crate::standalone::similarity::similarity;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure, message};
 use inkstone_models::{ClassReport, EntityReport};
 use inkstone_onnx::{Drift, MaskedModel, OnnxParams, Output};
@@ -205,11 +206,8 @@ fn perplexity(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figure
 
 /// Distance of the rows of another form of the model from its own.
 fn drift(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {
-    let other = model
-        .using
-        .against
-        .as_deref()
-        .context(message!("漂移须对照一个模型衡量", "drift is measured against a model"))?;
+    let other =
+        model.using.against.as_deref().context(Word("漂移须对照一个模型衡量", "drift is measured against a model"))?;
     let mut other = model.using.encoder(other, model.format, ctx)?;
     ensure!(
         other.columns() == model.columns,

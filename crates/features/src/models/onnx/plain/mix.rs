@@ -11,6 +11,7 @@ use crate::lines::{LineFormat, Lines};
 use crate::stage_result;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::{ensure, message};
 use inkstone_models::Estimator;
 use inkstone_onnx::{Layered, Layers, Mix, MixParams, OnnxParams, learn_mix};
@@ -39,9 +40,9 @@ pub fn train_mix(
     let onnx = OnnxParams { layers: Layers::Each, ..using.params.clone() };
     let each = Contextual { params: onnx, ..using.clone() };
     let mut encoder = each.encoder(&using.params.model, format, ctx)?;
-    let layers = encoder.layers().context(message!(
+    let layers = encoder.layers().context(Word(
         "权重用于向量的各层；请用 --read embedding",
-        "weights are for layers of vectors; take --read embedding"
+        "weights are for layers of vectors; take --read embedding",
     ))?;
     ensure!(
         layers > 1,

@@ -10,6 +10,7 @@ use crate::fitted::Rows;
 use crate::lines::{Line, LineFormat};
 use crate::lines::{fields, text_of};
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
 use inkstone_base::{bail, message};
 use inkstone_models::Csr;
 use inkstone_onnx::{Answer, Encoder, OnnxParams, Output, Ran, RuntimeParams};
@@ -98,9 +99,9 @@ impl FittedOnnx {
         if self.using.params.question.is_some() {
             return self.encoder().answers(texts, ctx);
         }
-        let questions = texts_of(lines, "question")?.context(message!(
+        let questions = texts_of(lines, "question")?.context(Word(
             "没有问题：请设置 --question，或给每行一个 question 字段（jsonl）",
-            "there is no question: set --question, or give each line a field question (jsonl)"
+            "there is no question: set --question, or give each line a field question (jsonl)",
         ))?;
         self.encoder().answers_to(&beside(texts, &questions), ctx)
     }
@@ -120,7 +121,7 @@ impl Reranker {
         let open = |output| {
             let params = OnnxParams { output, ..OnnxParams::default() };
             let using = Contextual { params, runtime: runtime.clone(), ..Contextual::default() };
-            using.encoder(path, LineFormat::Text, ctx).context(message!("重排模型", "the reranker"))
+            using.encoder(path, LineFormat::Text, ctx).context(Word("重排模型", "the reranker"))
         };
         let late = open(Output::Embedding).ok().filter(Encoder::interacts_late);
         let (encoder, column) = match late {
