@@ -43,7 +43,7 @@ impl PartModel<'_> {
         let PartModel { reader, spec, meta, facts, mut rows, .. } = self;
         let mut report = Report::new(&reader.feature.name);
         let writer = store.writer(&spec)?;
-        let written = write_parts(&reader, &writer, false, &mut report, |documents| rows.rows(documents, &reader))?;
+        let written = write_parts(&reader, &writer, false, &mut report, |_, documents| rows.rows(documents, &reader))?;
         facts.into_iter().for_each(|(name, fact)| report.fact(name, fact));
         report.fact("kept_from_before", written.kept);
         let meta = SetMeta { sources: written.sources, ..meta };

@@ -198,14 +198,14 @@ pub(crate) struct WrittenParts {
     pub(crate) kept: u64,
 }
 
-/// Writes the rows of the corpus part by part; `rows` gives those of a part that an earlier run did not finish. A part that is as it was
+/// Writes the rows of the corpus part by part; `rows` gives those of a part, by its number and its documents, that an earlier run did not finish. A part that is as it was
 /// when the set was finished is not read. `halved` says that half of the progress was counted in an earlier pass.
 pub(crate) fn write_parts(
     reader: &CorpusReader<'_>,
     writer: &Writer<'_>,
     halved: bool,
     report: &mut Report,
-    mut rows: impl FnMut(&[ReadDocument]) -> Result<Rows>,
+    mut rows: impl FnMut(usize, &[ReadDocument]) -> Result<Rows>,
 ) -> Result<WrittenParts> {
     let mut written = WrittenParts::default();
     let known: FxHashMap<Key, (Key, u64)> = match writer.finished() {
@@ -229,7 +229,7 @@ pub(crate) fn write_parts(
                 let (key, count) = (key_of(&documents), documents.len() as u64);
                 match writer.has(key)? {
                     true => written.kept += count,
-                    false => writer.put(key, &rows(&documents)?)?,
+                    false => writer.put(key, &rows(part, &documents)?)?,
                 }
                 documents
                     .iter()

@@ -1,4 +1,4 @@
-//! LSA rows for the whole corpus in three passes, without holding it in memory: count terms, decompose the weighed rows, project.
+//! LSA rows for the whole corpus, without holding it in memory: count terms, decompose the weighed rows, project. Texts are cut once.
 //!
 //! Terms, weights and dimensions all come from the documents until `fit_until`; later documents are projected on what was
 //! known then.
@@ -11,10 +11,10 @@ use crate::extract::reading::{CorpusReader, ReadDocument};
 use crate::extract::set::{SetMeta, SetParams, finish, row_keys, write_parts};
 use crate::extract::text_rows::TextRows;
 use crate::extract::{Feature, Inputs};
-use crate::models::tfidf::project::{counts_in, fit};
+use crate::models::tfidf::project::{CountedCorpus, fit};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
-use inkstone_models::{Analyzer, Lsa, Row, RowsWriter, Vectorizer};
+use inkstone_models::{Analyzer, Lsa, Row, RowsWriter};
 use inkstone_store::{RowKind, Rows, Store};
 
 pub(crate) const ENTRY: ModelEntry = ModelEntry {
@@ -29,10 +29,14 @@ fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Resu
     let mut report = Report::new(&feature.name);
     feature.tfidf.check()?;
     let reader = CorpusReader::new(feature, inputs, ctx)?;
-    let FittedLsa { model, analyzer } = open(&reader)?;
+    let analyzer = Analyzer::new(&feature.tfidf, Some(reader.segmenter.clone()))?;
+    let (model, counted) = fit_lsa(&reader, &analyzer)?;
     let params = SetParams::of_corpus(&reader).with("seed", ctx.seed());
     let writer = store.writer(&params.spec(feature, RowKind::Dense { dim: model.dim() }, model.fitted_until()))?;
-    let rows = |documents: &[_]| Ok(project(documents, &model, &analyzer, ctx));
+    let rows = |part: usize, documents: &[ReadDocument]| {
+        let weighed = counted.rows_of_part(part, documents, model.vectorizer(), &analyzer, &reader)?;
+        Ok(project(documents, &weighed, &model, ctx))
+    };
     let order = write_parts(&reader, &writer, true, &mut report, rows)?.order;
     report.fact("vocabulary", model.vectorizer().width());
     report.fact("explained_variance", model.explained_variance_ratio().iter().sum::<f64>());
@@ -47,10 +51,20 @@ pub(crate) struct FittedLsa {
     analyzer: Analyzer,
 }
 
-/// The first two passes.
 pub(crate) fn open(reader: &CorpusReader<'_>) -> Result<FittedLsa> {
     let analyzer = Analyzer::new(&reader.feature.tfidf, Some(reader.segmenter.clone()))?;
-    Ok(FittedLsa { model: decompose(fit(reader, &analyzer)?, reader, &analyzer)?, analyzer })
+    Ok(FittedLsa { model: fit_lsa(reader, &analyzer)?.0, analyzer })
+}
+
+/// Counts terms, and decomposes the rows of the documents that count, which wait in memory or in a scratch file beside the corpus.
+fn fit_lsa(reader: &CorpusReader<'_>, analyzer: &Analyzer) -> Result<(Lsa, CountedCorpus)> {
+    let (vectorizer, counted) = fit(reader, analyzer)?;
+    let mut rows = RowsWriter::new(vectorizer.width(), reader.inputs.clean.folder());
+    counted.rows.for_each(&vectorizer, reader.ctx, |_, block| {
+        (0..block.rows()).try_for_each(|i| rows.push(block.row(i)))?;
+        Ok(reader.ctx.check()?)
+    })?;
+    Ok((Lsa::fit(vectorizer, &rows.finish()?, &reader.feature.lsa, reader.ctx)?, counted))
 }
 
 impl TextRows for FittedLsa {
@@ -65,29 +79,14 @@ impl TextRows for FittedLsa {
     }
 }
 
-/// The second pass: the rows of the documents that count, which wait in memory or in a scratch file beside the corpus.
-fn decompose(vectorizer: Vectorizer, reader: &CorpusReader<'_>, analyzer: &Analyzer) -> Result<Lsa> {
-    let mut rows = RowsWriter::new(vectorizer.width(), reader.inputs.clean.folder());
-    reader.for_each_part(|documents| {
-        let row = |document: &ReadDocument| -> Option<(Vec<u32>, Vec<f32>)> {
-            let fields = document.fields().filter(|_| counts_in(document, reader.feature))?;
-            Some(vectorizer.transform(analyzer, fields).into_iter().unzip())
-        };
-        let weighed: Vec<(Vec<u32>, Vec<f32>)> = reader.ctx.install(|| documents.par_iter().filter_map(row).collect());
-        weighed.iter().try_for_each(|(indices, values)| rows.push(Row { indices, values }))?;
-        Ok(reader.ctx.check()?)
-    })?;
-    Lsa::fit(vectorizer, &rows.finish()?, &reader.feature.lsa, reader.ctx)
-}
-
-/// The third pass: the points of a part's documents, NaN for one that is not read.
-fn project(documents: &[ReadDocument], model: &Lsa, analyzer: &Analyzer, ctx: &Ctx) -> Rows {
+/// The points of a part's documents by their weighed rows, NaN for one that is not read.
+fn project(documents: &[ReadDocument], weighed: &[Vec<(u32, f32)>], model: &Lsa, ctx: &Ctx) -> Rows {
     let mut data = vec![f32::NAN; documents.len() * model.dim()];
     ctx.install(|| {
-        data.par_chunks_mut(model.dim()).zip(documents).for_each(|(out, document)| {
-            if let Some(fields) = document.fields() {
-                out.copy_from_slice(&model.transform(analyzer, fields));
-            }
+        let points = data.par_chunks_mut(model.dim()).zip(documents.par_iter().zip(weighed));
+        points.filter(|(_, (document, _))| document.text.is_some()).for_each(|(out, (_, row))| {
+            let (indices, values): (Vec<u32>, Vec<f32>) = row.iter().copied().unzip();
+            out.copy_from_slice(&model.point(Row { indices: &indices, values: &values }));
         });
     });
     Rows::dense(row_keys(documents), model.dim(), data)

@@ -6,29 +6,25 @@
 //! wanted, the counts of each document wait in a scratch file, no larger than the text, and become rows when the
 //! vocabulary is known. Memory is bounded by the vocabulary (once a thread) and some blocks, not by the corpus.
 
-use std::borrow::Cow;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use rayon::prelude::*;
 use serde_json::json;
 
-use super::spill::{Spill, SpillWriter, SpilledBlock};
+use super::counted::{JoinedCounts, ThreadCounts, TrainedRows};
+use super::spill::DocumentName;
 use crate::fitted::{Columns, EvalParams, Figures, Fitted, Rows};
 use crate::fitted::{Opened, figures};
 use crate::lines::{Block, Cutter, Line, Lines, Refused};
-use crate::standalone::write_rows;
 use inkstone_base::data::Report;
-use inkstone_base::disk::Formulas;
+use inkstone_base::disk;
 use inkstone_base::job::Ctx;
-use inkstone_base::language::Word;
-use inkstone_models::{Analyzer, Csr, Explanation, Fields, ModelHeader, TermCounts, Vectorizer, VectorizerParams};
+use inkstone_models::{Analyzer, Csr, Explanation, Fields, ModelHeader, Vectorizer, VectorizerParams};
 
 /// Bytes of lines that a thread takes at once.
 const BLOCK: usize = 1 << 18;
-/// Blocks whose rows are made at once, before they are given in order.
-const WINDOW: usize = 64;
 
 /// Fits a vectorizer on all lines. The report has `documents`, `tokens` (terms, each as often as it occurs), `vocabulary` and
 /// `fitted_until`.
@@ -46,8 +42,7 @@ pub fn train_rows(
     beside: &Path,
     ctx: &Ctx,
 ) -> Result<(Vectorizer, TrainedRows, Report)> {
-    let (model, rows, report) = fit(lines, cutter, params, Some(beside), ctx)?;
-    Ok((model, rows.context(Word("所要的行应已保留", "rows that were asked for are kept"))?, report))
+    fit(lines, cutter, params, Some(beside), ctx)
 }
 
 fn fit(
@@ -56,53 +51,38 @@ fn fit(
     params: &VectorizerParams,
     beside: Option<&Path>,
     ctx: &Ctx,
-) -> Result<(Vectorizer, Option<TrainedRows>, Report)> {
+) -> Result<(Vectorizer, TrainedRows, Report)> {
     params.check()?;
     let analyzer = Analyzer::new(params, cutter.segmenter().cloned())?;
     let hashing = if params.learns() { None } else { Some(Vectorizer::hashing(params)?) };
     let reader = Mutex::new(Reader { lines, next: 0 });
     let shares = ctx.install(|| {
         let shares = (0..ctx.threads()).into_par_iter().with_max_len(1);
-        let count = |_| Share::count(&reader, &analyzer, params, hashing.as_ref(), beside, ctx);
-        shares.map(count).collect::<Result<Vec<Share>>>()
+        let count = |_| {
+            let counts = ThreadCounts::new(params, hashing.as_ref(), beside.map(disk::folder_of))?;
+            Share { counts, documents: 0, length: 0, refused: Vec::new() }.count(&reader, &analyzer, ctx)
+        };
+        shares.map(count).collect::<Result<Vec<Share<'_>>>>()
     })?;
-    let (mut counts, mut documents, mut length) = (TermCounts::new(params), 0, 0);
-    let (mut refused, mut spills, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut documents, mut length) = (0, 0);
+    let (mut refused, mut threads) = (Vec::new(), Vec::new());
     for share in shares {
-        // The first table is taken as it is: copying it would cost as much as merging it.
-        let same = counts.is_empty();
-        if same {
-            counts = share.counts;
-            numbers.push(None);
-        } else {
-            numbers.push(Some(counts.merge(&share.counts)?));
-        }
         documents += share.documents;
         length += share.length;
         refused.extend(share.refused);
-        spills.extend(share.spill.map(SpillWriter::finish).transpose()?);
+        threads.push(share.counts);
     }
     refused.sort_by_key(|refused| refused.number);
     lines.refuse(refused);
     lines.finish()?;
-    let (model, columns) = match hashing {
-        Some(model) => (model, None),
-        None => {
-            let (model, columns) = ctx.install(|| Vectorizer::fit_columns(&counts, params))?;
-            (model, Some(columns))
+    let joined = JoinedCounts::new(threads, params)?;
+    let (model, rows) = match hashing {
+        Some(model) => {
+            let rows = joined.hashed(&model);
+            (model, rows)
         }
+        None => joined.fit(params, ctx)?,
     };
-    let rows = beside.map(|_| {
-        // From the numbers of each thread's table straight to columns.
-        let columns = columns.map(|columns| {
-            let here = |numbers: Option<Vec<u32>>| match numbers {
-                None => columns.clone(),
-                Some(numbers) => numbers.into_iter().map(|id| columns[id as usize]).collect(),
-            };
-            numbers.into_iter().map(here).collect()
-        });
-        TrainedRows { spills, columns, width: model.width() }
-    });
     let mut report = lines.finish()?;
     report.fact("documents", documents);
     report.fact("tokens", length);
@@ -117,135 +97,40 @@ struct Reader<'l> {
     next: u64,
 }
 
-/// The counts of one thread.
-struct Share {
-    counts: TermCounts,
+/// The lines of one thread.
+struct Share<'m> {
+    counts: ThreadCounts<'m>,
     documents: u64,
     length: u64,
-    spill: Option<SpillWriter>,
     refused: Vec<Refused>,
 }
 
-impl Share {
+impl Share<'_> {
     /// Takes block after block until there are no more.
-    fn count(
-        reader: &Mutex<Reader<'_>>,
-        analyzer: &Analyzer,
-        params: &VectorizerParams,
-        hashing: Option<&Vectorizer>,
-        beside: Option<&Path>,
-        ctx: &Ctx,
-    ) -> Result<Share> {
-        let spill = beside.map(SpillWriter::beside).transpose()?;
-        let mut share = Share { counts: TermCounts::new(params), documents: 0, length: 0, spill, refused: Vec::new() };
+    fn count(mut self, reader: &Mutex<Reader<'_>>, analyzer: &Analyzer, ctx: &Ctx) -> Result<Self> {
         let mut block = Block::default();
         loop {
             let number = {
                 let mut reader = reader.lock().unwrap_or_else(PoisonError::into_inner);
                 if !reader.lines.next_block(&mut block, BLOCK)? {
-                    return Ok(share);
+                    return Ok(self);
                 }
                 reader.next += 1;
                 reader.next
             };
-            let before = share.documents;
+            let before = self.documents;
             for line in block.lines() {
                 match line {
-                    Ok(line) => share.add(&line, analyzer, hashing)?,
-                    Err(refused) => share.refused.push(refused),
+                    Ok(line) => {
+                        self.documents += 1;
+                        let name = line.id.as_deref().map_or(DocumentName::Number(line.number), DocumentName::Id);
+                        self.length += u64::from(self.counts.add(analyzer, fields(&line), line.time, name)?);
+                    }
+                    Err(refused) => self.refused.push(refused),
                 }
             }
-            if let Some(spill) = &mut share.spill {
-                spill.end(number)?;
-            }
-            ctx.advance(share.documents - before)?;
-        }
-    }
-
-    fn add(&mut self, line: &Line<'_>, analyzer: &Analyzer, hashing: Option<&Vectorizer>) -> Result<()> {
-        self.documents += 1;
-        let fields = fields(line);
-        let Some(hashing) = hashing else {
-            self.counts.add(analyzer, fields, line.time)?;
-            let (row, length) = self.counts.row();
-            self.length += u64::from(length);
-            if let Some(spill) = &mut self.spill {
-                spill.push(line, row.iter().map(|&(id, count)| (id, count as i32)), length);
-            }
-            return Ok(());
-        };
-        let (row, length) = hashing.count(analyzer, fields);
-        self.length += u64::from(length);
-        if let Some(spill) = &mut self.spill {
-            spill.push(line, row.iter().map(|&(column, count)| (column, count as i32)), length);
-        }
-        Ok(())
-    }
-}
-
-/// The rows of the lines that a vectorizer was fitted on; they can be read any number of times.
-pub struct TrainedRows {
-    /// One a thread.
-    spills: Vec<Spill>,
-    /// The column of each thread's numbers; none where the numbers are columns.
-    columns: Option<Vec<Vec<u32>>>,
-    width: usize,
-}
-
-impl TrainedRows {
-    /// Gives the rows block by block with their documents' ids, in the order of the lines.
-    pub fn for_each(
-        &self,
-        model: &Vectorizer,
-        ctx: &Ctx,
-        mut give: impl FnMut(&[Cow<'_, str>], Csr) -> Result<()>,
-    ) -> Result<()> {
-        let blocks = |(i, spill): (usize, &Spill)| spill.places.iter().map(|&place| (i, place)).collect::<Vec<_>>();
-        let mut places: Vec<(usize, SpilledBlock)> = self.spills.iter().enumerate().flat_map(blocks).collect();
-        places.sort_by_key(|(_, place)| place.block);
-        for window in places.chunks(WINDOW) {
-            let blocks = ctx.install(|| {
-                let blocks = window.par_iter().map(|&(spill, place)| {
-                    ctx.check()?;
-                    self.block(spill, place, model)
-                });
-                blocks.collect::<Result<Vec<_>>>()
-            })?;
-            for (ids, rows) in blocks {
-                give(&ids, rows)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes the rows to a file of the format that its name says.
-    pub fn write(&self, model: &Vectorizer, path: &Path, ctx: &Ctx) -> Result<()> {
-        write_rows(path, &columns(model), Formulas::Keep, |sink| {
-            self.for_each(model, ctx, |ids, rows| sink.push(ids, &Rows::Sparse(rows)))
-        })
-    }
-
-    fn block(&self, spill: usize, place: SpilledBlock, model: &Vectorizer) -> Result<(Vec<Cow<'_, str>>, Csr)> {
-        let columns = self.columns.as_ref().map(|columns| &columns[spill][..]);
-        let mut documents = self.spills[spill].documents(place)?;
-        let (mut ids, mut rows) = (Vec::new(), Csr::new(self.width));
-        // Column above count, so that ordering by column is ordering numbers.
-        let (mut packed, mut row): (Vec<u64>, Vec<(u32, f32)>) = (Vec::new(), Vec::new());
-        loop {
-            packed.clear();
-            let document = documents.next(|id, count| {
-                let column = columns.map_or(id, |columns| columns[id as usize]);
-                if column != u32::MAX {
-                    packed.push(u64::from(column) << 32 | u64::from(count as u32));
-                }
-            });
-            let Some((id, length)) = document else { return Ok((ids, rows)) };
-            packed.sort_unstable();
-            row.clear();
-            row.extend(packed.iter().map(|&packed| ((packed >> 32) as u32, packed as u32 as i32 as f32)));
-            model.weigh(&mut row, length);
-            rows.push_row(row.iter().copied());
-            ids.push(id);
+            self.counts.end_block(number)?;
+            ctx.advance(self.documents - before)?;
         }
     }
 }
@@ -254,7 +139,7 @@ pub(crate) fn fields<'l>(line: &'l Line<'_>) -> Fields<'l> {
     Fields { title: &line.title, body: &line.text }
 }
 
-fn columns(model: &Vectorizer) -> Columns {
+pub(super) fn columns(model: &Vectorizer) -> Columns {
     Columns::Sparse { names: model.terms().iter().map(|term| term.to_string()).collect(), width: model.width() }
 }
 

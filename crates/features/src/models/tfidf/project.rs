@@ -1,10 +1,12 @@
-//! Sparse rows for the whole corpus in two passes, without holding it in memory: count terms, then weigh them. Rows of hashed
-//! terms need no first pass, and depend on their text alone.
+//! Sparse rows for the whole corpus, without holding it in memory: terms are cut and counted once, and the counts wait in a scratch file
+//! until they are weighed. Rows of hashed terms need no counts of others, and depend on their text alone.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use rayon::prelude::*;
 use serde_json::json;
 
+use super::counted::{JoinedCounts, ThreadCounts, TrainedRows};
+use super::spill::DocumentName;
 use crate::extract::entry::ModelEntry;
 use crate::extract::part_model::{PartModel, RowsOfPart};
 use crate::extract::reading::{CorpusReader, ReadDocument};
@@ -13,11 +15,9 @@ use crate::extract::{Feature, Inputs};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
-use inkstone_models::{Analyzer, TermCounts, Vectorizer};
+use inkstone_base::language::Word;
+use inkstone_models::{Analyzer, Csr, Vectorizer};
 use inkstone_store::{RowKind, Rows, Store};
-
-/// Documents whose terms one thread counts before the counts are joined.
-const CHUNK: usize = 256;
 
 pub(crate) const ENTRY: ModelEntry =
     ModelEntry { part_model: Some(part_model), settings: &["tfidf", "fit_until"], ..ModelEntry::of_texts(run) };
@@ -30,10 +30,13 @@ fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Resu
     let mut report = Report::new(&feature.name);
     let reader = CorpusReader::new(feature, inputs, ctx)?;
     let analyzer = Analyzer::new(&feature.tfidf, Some(reader.segmenter.clone()))?;
-    let model = fit(&reader, &analyzer)?;
+    let (model, counted) = fit(&reader, &analyzer)?;
     let spec = SetParams::of_corpus(&reader).spec(feature, RowKind::Sparse, model.fitted_until());
     let writer = store.writer(&spec)?;
-    let rows = |documents: &[_]| Ok(weigh(documents, &model, &analyzer, ctx));
+    let rows = |part: usize, documents: &[ReadDocument]| {
+        let weighed = counted.rows_of_part(part, documents, &model, &analyzer, &reader)?;
+        Ok(sparse_rows(documents, weighed))
+    };
     let order = write_parts(&reader, &writer, true, &mut report, rows)?.order;
     report.fact("vocabulary", model.width());
     report.fact("fitted_until", model.fitted_until());
@@ -68,45 +71,80 @@ struct HashedRows {
 
 impl RowsOfPart for HashedRows {
     fn rows(&mut self, documents: &[ReadDocument], reader: &CorpusReader<'_>) -> Result<Rows> {
-        Ok(weigh(documents, &self.model, &self.analyzer, reader.ctx))
+        let row = |document: &ReadDocument| weigh(document, &self.model, &self.analyzer);
+        Ok(sparse_rows(documents, reader.ctx.install(|| documents.par_iter().map(row).collect())))
     }
 }
 
 /// True if the model is fitted on the document.
-pub(crate) fn counts_in(document: &ReadDocument, feature: &Feature) -> bool {
-    feature.fit_until.is_none_or(|day| document.published_at.date() <= day)
+fn counts_in(document: &ReadDocument, feature: &Feature) -> bool {
+    document.text.is_some() && feature.fit_until.is_none_or(|day| document.published_at.date() <= day)
 }
 
-/// The first pass: counts terms and fits the vectorizer.
-pub(crate) fn fit(reader: &CorpusReader<'_>, analyzer: &Analyzer) -> Result<Vectorizer> {
-    let (params, ctx) = (&reader.feature.tfidf, reader.ctx);
-    let mut counts = TermCounts::new(params);
+/// Counts the terms of the documents that count, part after part, and fits the vectorizer.
+pub(crate) fn fit(reader: &CorpusReader<'_>, analyzer: &Analyzer) -> Result<(Vectorizer, CountedCorpus)> {
+    let (feature, ctx) = (reader.feature, reader.ctx);
+    let scratch = Some(reader.inputs.clean.folder());
+    let threads = (0..ctx.threads()).map(|_| ThreadCounts::new(&feature.tfidf, None, scratch));
+    let mut threads = threads.collect::<Result<Vec<_>>>()?;
+    let shares = threads.len() as u64;
+    let mut block = 0;
     reader.for_each_part(|documents| {
-        for counted in count(documents, reader.feature, analyzer, ctx)? {
-            counts.merge(&counted)?;
-        }
+        let count = |(number, (thread, share)): (usize, (&mut ThreadCounts<'_>, &[ReadDocument]))| -> Result<()> {
+            for document in share.iter().filter(|document| counts_in(document, feature)) {
+                let fields = document.fields().unwrap_or_default();
+                thread.add(analyzer, fields, Some(document.published_at), DocumentName::Number(0))?;
+            }
+            thread.end_block(block + number as u64)
+        };
+        let share = documents.len().div_ceil(threads.len()).max(1);
+        ctx.install(|| threads.par_iter_mut().zip(documents.par_chunks(share)).enumerate().try_for_each(count))?;
+        block += shares;
         Ok(ctx.advance(documents.len() as u64 / 2)?)
     })?;
-    ctx.install(|| Vectorizer::fit(&counts, params))
+    let (model, rows) = JoinedCounts::new(threads, &feature.tfidf)?.fit(&feature.tfidf, ctx)?;
+    Ok((model, CountedCorpus { rows, shares }))
 }
 
-/// The term counts of a part, chunk by chunk in order.
-fn count(documents: &[ReadDocument], feature: &Feature, analyzer: &Analyzer, ctx: &Ctx) -> Result<Vec<TermCounts>> {
-    let counted = |chunk: &[ReadDocument]| {
-        let mut counts = TermCounts::new(&feature.tfidf);
-        for document in chunk {
-            if let (Some(fields), true) = (document.fields(), counts_in(document, feature)) {
-                counts.add(analyzer, fields, Some(document.published_at))?;
-            }
-        }
-        Ok(counts)
-    };
-    ctx.install(|| documents.par_chunks(CHUNK).map(counted).collect())
+/// The counts of the documents that a vectorizer was fitted on.
+pub(crate) struct CountedCorpus {
+    pub(crate) rows: TrainedRows,
+    /// Blocks of each part.
+    shares: u64,
 }
 
-fn weigh(documents: &[ReadDocument], model: &Vectorizer, analyzer: &Analyzer, ctx: &Ctx) -> Rows {
-    let row = |document: &ReadDocument| model.transform(analyzer, document.fields().unwrap_or_default());
-    let weighed: Vec<Vec<(u32, f32)>> = ctx.install(|| documents.par_iter().map(row).collect());
+impl CountedCorpus {
+    /// The weights of each document of a part by column. A document that the model was not fitted on is cut for it.
+    pub(crate) fn rows_of_part(
+        &self,
+        part: usize,
+        documents: &[ReadDocument],
+        model: &Vectorizer,
+        analyzer: &Analyzer,
+        reader: &CorpusReader<'_>,
+    ) -> Result<Vec<Vec<(u32, f32)>>> {
+        let first = part as u64 * self.shares;
+        let counted = self.rows.rows_of(first..first + self.shares, model, reader.ctx)?;
+        let mut counted = counted.iter().flat_map(|rows: &Csr| (0..rows.rows()).map(|i| rows.row(i)));
+        let counted = documents.iter().map(|document| match counts_in(document, reader.feature) {
+            true => counted.next().map(Some).context(Word("临时文件不完整", "a scratch file is cut short")),
+            false => Ok(None),
+        });
+        let counted = counted.collect::<Result<Vec<_>>>()?;
+        let row = |(document, counted): (&ReadDocument, Option<inkstone_models::Row<'_>>)| match counted {
+            Some(row) => row.iter().collect(),
+            None => weigh(document, model, analyzer),
+        };
+        Ok(reader.ctx.install(|| documents.par_iter().zip(counted).map(row).collect()))
+    }
+}
+
+/// The weights of a document's terms by column; none of a document that is not read.
+fn weigh(document: &ReadDocument, model: &Vectorizer, analyzer: &Analyzer) -> Vec<(u32, f32)> {
+    document.fields().map_or_else(Vec::new, |fields| model.transform(analyzer, fields))
+}
+
+fn sparse_rows(documents: &[ReadDocument], weighed: Vec<Vec<(u32, f32)>>) -> Rows {
     let mut indptr = vec![0];
     let (mut indices, mut values) = (Vec::new(), Vec::new());
     for row in weighed {

@@ -10,7 +10,6 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use memmap2::Mmap;
 
-use crate::lines::Line;
 use inkstone_base::disk::{self, Scratch};
 use inkstone_base::language::Word;
 
@@ -26,6 +25,13 @@ pub(crate) struct SpilledBlock {
     end: usize,
 }
 
+/// The id of a document, or the number of its line where it has none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum DocumentName<'d> {
+    Id(&'d str),
+    Number(u64),
+}
+
 /// Takes the documents of one thread, block by block.
 pub(crate) struct SpillWriter {
     scratch: Scratch,
@@ -35,16 +41,21 @@ pub(crate) struct SpillWriter {
 }
 
 impl SpillWriter {
-    /// Scratch files are made in the folder of `path`.
-    pub(crate) fn beside(path: &Path) -> Result<SpillWriter> {
-        Ok(SpillWriter { scratch: Scratch::beside(path)?, numbers: Vec::new(), written: 0, places: Vec::new() })
+    /// The scratch file is made in a folder.
+    pub(crate) fn within(folder: &Path) -> Result<SpillWriter> {
+        Ok(SpillWriter { scratch: Scratch::within(folder)?, numbers: Vec::new(), written: 0, places: Vec::new() })
     }
 
     /// Adds a document to the block: its distinct terms with their counts, and its length in terms.
-    pub(crate) fn push(&mut self, line: &Line<'_>, terms: impl ExactSizeIterator<Item = (u32, i32)>, length: u32) {
-        match &line.id {
-            None => self.numbers.extend([NUMBERED, line.number as u32, (line.number >> 32) as u32]),
-            Some(id) => {
+    pub(crate) fn push(
+        &mut self,
+        name: DocumentName<'_>,
+        terms: impl ExactSizeIterator<Item = (u32, i32)>,
+        length: u32,
+    ) {
+        match name {
+            DocumentName::Number(number) => self.numbers.extend([NUMBERED, number as u32, (number >> 32) as u32]),
+            DocumentName::Id(id) => {
                 self.numbers.push(id.len() as u32);
                 let bytes = id.as_bytes().chunks(4).map(|piece| {
                     let mut four = [0; 4];
@@ -138,12 +149,11 @@ mod tests {
     #[test]
     fn documents_come_back_block_by_block() {
         let dir = tempfile::tempdir().unwrap();
-        let mut writer = SpillWriter::beside(&dir.path().join("rows.npz")).unwrap();
-        let line = |number, id: Option<&'static str>| Line { number, id: id.map(Cow::from), ..Line::default() };
-        writer.push(&line(1 << 33, None), [(3, 1), (7, -2)].into_iter(), 9);
+        let mut writer = SpillWriter::within(dir.path()).unwrap();
+        writer.push(DocumentName::Number(1 << 33), [(3, 1), (7, -2)].into_iter(), 9);
         writer.end(1).unwrap();
-        writer.push(&line(2, Some("公告7")), [].into_iter(), 0);
-        writer.push(&line(3, Some("")), [(0, 40)].into_iter(), 40);
+        writer.push(DocumentName::Id("公告7"), [].into_iter(), 0);
+        writer.push(DocumentName::Id(""), [(0, 40)].into_iter(), 40);
         writer.end(0).unwrap();
         let spill = writer.finish().unwrap();
         let read = |place| {
