@@ -23,7 +23,7 @@ pub struct Texts<'a> {
     /// The fields that the factor reads and that were known when a page was crawled, not when it was published.
     pub crawled: &'a [CrawledColumn],
     /// Builds the factor of other signals, all else the same.
-    pub rebuild: &'a dyn Fn(&[Signal]) -> Result<Factor>,
+    pub rebuild: &'a (dyn Fn(&[Signal]) -> Result<Factor> + Sync),
 }
 
 /// One reading of the documents by the factor.

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use crate::factor::Signal;
@@ -28,9 +29,7 @@ pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, c
         return Ok(nothing_to_break(Check::ShuffledText, power));
     }
     let values_of_documents = DocumentValues::new(texts);
-    let mut draws = Vec::with_capacity(params.text_draws);
-    let mut untouched = true;
-    for number in 0..params.text_draws {
+    let draw = |number: usize| -> Result<(f64, bool)> {
         ctx.check()?;
         let mut rng = ChaCha8Rng::seed_from_u64(ctx.seed());
         rng.set_stream(number as u64);
@@ -38,9 +37,12 @@ pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, c
             .context(Word("无法计算打乱文本后的因子", "cannot build the factor of permuted texts"))?;
         let drawn = power.series_of(&factor, ctx)?;
         let same = |(a, b): (&f64, &f64)| a == b || (a.is_nan() && b.is_nan());
-        untouched &= drawn.iter().zip(&power.series).all(same);
-        draws.push(mean(drawn.into_iter()));
-    }
+        let untouched = drawn.iter().zip(&power.series).all(same);
+        Ok((mean(drawn.into_iter()), untouched))
+    };
+    let drawn = ctx.install(|| (0..params.text_draws).into_par_iter().map(draw).collect::<Result<Vec<_>>>())?;
+    let (draws, untouched): (Vec<f64>, Vec<bool>) = drawn.into_iter().unzip();
+    let untouched = untouched.into_iter().all(|untouched| untouched);
     let Placebo { mean, std, share, mut standing, figures } = power.placebo(draws, params);
     if untouched && standing != Standing::Skipped {
         standing = Standing::Warned;
