@@ -160,6 +160,8 @@ pub struct UiSection {
     /// Dark or light background.
     pub theme: Shade,
     pub colours: Depth,
+    /// A file of colours, relative to the configuration; none if empty.
+    pub palette: String,
     pub ambiguous: Ambiguous,
     /// True if the mouse moves the cursor; marking text with it then takes Shift in most terminals.
     pub mouse: bool,
@@ -174,6 +176,7 @@ impl Default for UiSection {
             red_up: true,
             theme: Shade::Auto,
             colours: Depth::Auto,
+            palette: String::new(),
             ambiguous: Ambiguous::Narrow,
             mouse: true,
             keys: BTreeMap::new(),

@@ -56,9 +56,11 @@ impl Language {
         }
     }
 
-    /// The language of the environment: `INKSTONE_LANG`, else the locale.
+    /// The language of the environment: `INKSTONE_LANG`, else the locale; English on the console of the Linux kernel, which draws no Chinese.
     pub fn of_environment() -> Language {
         let names = ["INKSTONE_LANG", "LC_ALL", "LC_MESSAGES", "LANG"];
+        let is_console = std::env::var("TERM").is_ok_and(|term| term == "linux");
+        let names = if is_console { &names[..1] } else { &names[..] };
         let set = names.iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
         if set.is_some_and(|value| value.starts_with("zh")) { Language::Zh } else { Language::En }
     }

@@ -168,6 +168,13 @@ impl Drop for KilledChild {
     }
 }
 
+/// Asks the processes of a group to end.
+#[cfg(unix)]
+pub fn end_group(group: i32) -> std::io::Result<()> {
+    let group = rustix::process::Pid::from_raw(group).ok_or(std::io::ErrorKind::InvalidInput)?;
+    Ok(rustix::process::kill_process_group(group, rustix::process::Signal::TERM)?)
+}
+
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;

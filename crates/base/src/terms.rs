@@ -49,6 +49,7 @@ const STAGES: &[(&str, &str)] = &[
     ("backtest", "回测"),
     ("events", "事件研究"),
     ("lint", "检查"),
+    ("detached run", "后台运行"),
     ("export", "导出"),
     ("report", "报告"),
     ("fetch", "获取数据"),

@@ -1,6 +1,8 @@
 //! The state of the workbench, and how an intent changes it. Nothing here draws.
 
+mod hands;
 mod home;
+mod palette;
 mod work;
 
 use std::cell::RefCell;
@@ -9,10 +11,10 @@ use std::time::Instant;
 
 use anyhow::Result;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Rect;
 
 use super::action::Action;
-use super::commands::{Command, Keymap, Palette, leads_there};
+use super::commands::{Command, Keymap, Palette};
 use super::context::PageContext;
 use super::corpus::CorpusPage;
 use super::desk::{Desk, PageRequest};
@@ -29,6 +31,7 @@ use super::jobs::JobsPage;
 use super::ledger::LedgerPage;
 use super::models::ModelsPage;
 use super::onnx::OnnxPage;
+use super::outside::EditRequest;
 use super::over::Overlays;
 use super::page::{Chart, Page, Table};
 use super::page_state::PageState;
@@ -36,7 +39,7 @@ use super::reading::{Answer, ReadingThread, Request};
 use super::text::TextPage;
 use super::theme::Theme;
 use super::words::{self, Word};
-use super::{Language, Start, Workspace, copy, picture, view};
+use super::{DetachedRun, Language, Start, Workspace, copy, picture, view};
 
 use inkstone_base::language::Message;
 
@@ -55,7 +58,7 @@ pub(crate) enum Dialog {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PendingQuestion {
     Cancel(u64),
-    /// Stop all jobs and leave?
+    /// Leave: stop all jobs, or let them go on behind?
     Quit,
     /// Load the library that the configuration names?
     Library,
@@ -88,6 +91,12 @@ pub struct App {
     /// Pictures on their way to files, and what to say of it.
     saving: Option<Errand<String>>,
     clipboard: Option<String>,
+    /// The editor that is asked for.
+    wanted_edit: Option<EditRequest>,
+    /// Commands that go on behind when the workbench is left.
+    to_detach: Vec<String>,
+    /// The detached run that a job of this number follows.
+    attached: Option<(u64, DetachedRun)>,
     /// True if the factor is to be shown when the pipeline has ended.
     then_factor: bool,
     /// The session as it was last written, and when.
@@ -142,7 +151,7 @@ impl App {
         let mut app = App {
             keymap,
             language: workspace.language,
-            theme: Theme::new(workspace.shade, workspace.depth, |name| std::env::var(name).ok()),
+            theme: Theme::new(workspace.shade, workspace.depth, workspace.own_colours, |name| std::env::var(name).ok()),
             page,
             size: Rect::new(0, 0, size.0, size.1),
             dialog: None,
@@ -160,6 +169,9 @@ impl App {
             notice: None,
             saving: None,
             clipboard: None,
+            wanted_edit: None,
+            to_detach: Vec::new(),
+            attached: None,
             then_factor: matches!(workspace.start, Start::RunThenFactor | Start::FirstRun),
             remembered: (String::new(), Instant::now()),
             language_chosen: false,
@@ -217,7 +229,9 @@ impl App {
             Action::Cancel => self.can_cancel(),
             Action::Back => self.state(self.page).can_go_back(),
             Action::CopyTable | Action::CopyMarkdown => self.has_table(),
-            Action::Settings => self.workspace.forms.is_some(),
+            Action::Settings | Action::EditConfiguration | Action::UndoChange => self.workspace.forms.is_some(),
+            Action::OpenReport => !self.workspace.factors.is_empty(),
+            Action::CopyText | Action::CopyId => self.state(self.page).document().is_some(),
             Action::AddTone | Action::AddRidge | Action::AddExperiment => self.is_bare(),
             Action::Watch => self.workspace.watch.is_some(),
             _ if command.pages.len() == Page::ALL.len() => true,
@@ -343,6 +357,7 @@ impl App {
         match intent {
             Intent::Do(action) => self.act(action),
             Intent::Answer(yes) => self.answer(yes),
+            Intent::Detach => self.detach(),
             Intent::Close => self.dialog = None,
             Intent::Scroll(lines) => {
                 if let Some(Dialog::Help(top)) = &mut self.dialog {
@@ -395,55 +410,13 @@ impl App {
     fn typed(&mut self) {
         match self.dialog.take() {
             Some(Dialog::Palette(mut palette)) => {
-                palette.search(self.page, |command| self.can(command));
+                palette.search(self.page, &self.places(), |command| self.can(command));
                 self.dialog = Some(Dialog::Palette(palette));
             }
             other => {
                 self.dialog = other;
                 self.with(self.page, |page, desk| page.typed(desk));
             }
-        }
-    }
-
-    /// Does the command that is marked in the palette, on the page that has it.
-    fn choose(&mut self) {
-        let Some(Dialog::Palette(palette)) = self.dialog.take() else { return };
-        let Some(command) = palette.marked() else { return };
-        if !command.pages.contains(&self.page) {
-            self.page = leads_there(command).unwrap_or(self.page);
-            self.arrange();
-        }
-        if self.can(command) {
-            self.act(command.action);
-        } else {
-            self.notice = Some(format!("{}: {}", self.say(words::NOT_NOW), self.say(command.help)));
-        }
-    }
-
-    fn click(&mut self, at: Position) {
-        if let Some(dialog) = &mut self.dialog {
-            let marked = view::palette_line(self.size, at);
-            match (dialog, marked) {
-                (Dialog::Palette(palette), Some(row)) => {
-                    if let Some(line) = palette.cursor.line_at(row, palette.found.len()) {
-                        palette.cursor.at = line;
-                        self.choose();
-                    }
-                }
-                (Dialog::Palette(_) | Dialog::Help(_), None) => self.dialog = None,
-                _ => {}
-            }
-            return;
-        }
-        let area = view::page_area(self.size);
-        if area.contains(at) {
-            self.with(self.page, |page, desk| page.click(at, area, desk));
-        } else if at.y < area.y {
-            self.page = view::tab_at(self, at.x).unwrap_or(self.page);
-        } else if at.y + 1 == self.size.height
-            && let Some(action) = view::key_at(self, at.x)
-        {
-            self.act(action);
         }
     }
 
@@ -467,13 +440,24 @@ impl App {
                 self.obey(PageRequest::Copy(text), self.page);
             }
             Action::Settings => self.open_settings(),
+            Action::EditConfiguration => self.edit_configuration(),
+            Action::UndoChange => self.undo_change(),
+            Action::OpenReport => self.open_report(),
+            Action::CopyText | Action::CopyId => self.copy_document(action),
+            Action::HalfDown | Action::HalfUp => {
+                let area = view::page_area(self.size);
+                let step = if action == Action::HalfDown { Action::Down } else { Action::Up };
+                let lines = (area.height / 2).max(1);
+                self.with(self.page, |page, desk| (0..lines).for_each(|_| page.act(step, area, desk)));
+            }
             Action::AddTone => self.add_template(Template::Tone),
             Action::AddRidge => self.add_template(Template::Ridge),
             Action::AddExperiment => self.add_template(Template::Experiment),
             Action::Tour => self.tour(Some(0)),
             Action::Save => self.save(),
             Action::Palette => {
-                self.dialog = Some(Dialog::Palette(Palette::open(self.page, |command| self.can(command))))
+                let palette = Palette::open(self.page, &self.places(), |command| self.can(command));
+                self.dialog = Some(Dialog::Palette(palette));
             }
             Action::Theme => {
                 self.theme = self.theme.other();
@@ -485,7 +469,9 @@ impl App {
                 self.language.use_for_messages();
             }
             Action::Help => self.dialog = Some(Dialog::Help(0)),
-            Action::Quit if self.jobs.busy() => self.dialog = Some(Dialog::Question(PendingQuestion::Quit)),
+            Action::Quit if self.jobs.busy() && !self.only_follows() => {
+                self.dialog = Some(Dialog::Question(PendingQuestion::Quit))
+            }
             Action::Quit => self.quit = true,
             _ => {
                 let area = view::page_area(self.size);

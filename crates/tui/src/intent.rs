@@ -15,6 +15,8 @@ pub(crate) enum Intent {
     Do(Action),
     /// The question on the screen is answered.
     Answer(bool),
+    /// The jobs go on in a process of their own, and the workbench is left.
+    Detach,
     /// Whatever lies over the page is closed.
     Close,
     /// Scroll what lies over the page by so many lines.
@@ -83,6 +85,9 @@ fn of_key(app: &App, key: &KeyEvent) -> Option<Intent> {
     match app.dialog {
         // Enter, which is pressed everywhere, does not agree to run code of others.
         Some(Dialog::Question(PendingQuestion::Library)) if key.code == KeyCode::Enter => None,
+        Some(Dialog::Question(PendingQuestion::Quit)) if app.can_detach() && key.code == KeyCode::Char('d') => {
+            Some(Intent::Detach)
+        }
         Some(Dialog::Question(_)) => match key.code {
             KeyCode::Char('y' | 'Y') | KeyCode::Enter => Some(Intent::Answer(true)),
             KeyCode::Char('n' | 'N' | 'q') | KeyCode::Esc => Some(Intent::Answer(false)),

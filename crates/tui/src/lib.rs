@@ -39,6 +39,7 @@ mod mending;
 mod models;
 mod narrow;
 mod onnx;
+mod outside;
 mod over;
 mod page;
 mod page_state;
@@ -77,22 +78,26 @@ use inkstone_base::data::{Document, Report};
 use inkstone_base::disk::Formulas;
 use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Message;
 use inkstone_base::{figures, width};
 use inkstone_tables::project::Project;
 
 pub use corpus::read_filter;
 pub use factor::{Judgement, JudgementOf, PlantedOf, PlantedTruth, Tracing};
 pub use features::{FeatureBench, FeatureListing, FeatureSet, FeatureState, SearchSummary};
-pub use forms::{Change, FormBench, SettingEntry, SettingFault, SettingGroup, Sheet, Template};
+pub use forms::{Change, ChangeHistory, FormBench, SettingEntry, SettingFault, SettingGroup, Sheet, Template};
 pub use inkstone_base::language::Language;
 pub use laboratory::{Kept, Laboratory, Truncated};
 pub use ledger::LedgerBench;
 pub use mending::MendingBench;
-pub use models::{Answer, ArgumentFault, AskModel, ModelBench, ModelCard, Plane, Question, Surprised, Tool};
+pub use models::{
+    Answer, ArgumentFault, AskModel, FlagTakes, ModelBench, ModelCard, Plane, PlaneMethod, Question, Surprised, Tool,
+    TrainableModel, TrainingFlag,
+};
 pub use onnx::OnnxBench;
 pub use session::read_session;
 pub use text::{About, Described, Score, TextBench, TextCut, TextStrategy, TextSubject, Tokens, Tradable};
-pub use theme::{Depth, Shade};
+pub use theme::{Colours, Depth, Shade};
 pub use welcome::{Begin, WelcomeBench};
 
 /// Runs the pipeline; called on a thread of its own each time the user starts a run.
@@ -106,6 +111,26 @@ pub type Tokeniser = Arc<dyn Fn(&str, TokenUnit) -> Result<Vec<Range<usize>>> + 
 
 /// Marks passages of a cleaned document's body. Takes the part, the row in that part, and the document there.
 pub type Marker = Arc<dyn Fn(usize, usize, &Document) -> Result<Vec<Mark>> + Send + Sync>;
+
+/// Starts commands in a process of its own.
+pub type Detach = Arc<dyn Fn(&[String]) -> Result<()> + Send + Sync>;
+
+/// Looks for a detached run that is at work.
+pub type FindDetached = Arc<dyn Fn() -> Option<DetachedRun> + Send + Sync>;
+
+/// A run that goes on in another process.
+#[derive(Clone)]
+pub struct DetachedRun {
+    /// The file that its progress goes to.
+    pub log: PathBuf,
+    /// Shows its progress until it ends.
+    pub follow: Runner,
+    /// Tells it to end.
+    pub stop: Arc<dyn Fn() -> Result<()> + Send + Sync>,
+}
+
+/// Tells what is new in the sources, once.
+pub type LookForNews = Arc<dyn Fn(&Ctx) -> Result<Option<Message>> + Send + Sync>;
 
 /// Opens the project again.
 pub type Reopen = Arc<dyn Fn() -> Result<Workspace> + Send + Sync>;
@@ -166,20 +191,38 @@ pub struct Workspace {
     pub red_up: bool,
     /// The treatment of cells that a spreadsheet would compute, in copies as CSV.
     pub csv_formulas: Formulas,
+    /// The folder of the reports, a folder for each factor.
+    pub reports_folder: PathBuf,
+    /// Runs the commands of jobs one after the other in a process of its own, which goes on when the workbench is left; none where the
+    /// system has no such processes.
+    pub detach: Option<Detach>,
+    /// The run that was detached, while it goes on; none where there is no project behind it.
+    pub detached: Option<FindDetached>,
     /// Folder into which pictures are saved.
     pub pictures: PathBuf,
     pub shade: Shade,
     pub depth: Depth,
+    /// The user's own colours.
+    pub own_colours: Option<Colours>,
     /// True if the terminal draws characters of ambiguous width in two cells.
     pub wide_ambiguous: bool,
     /// True if the workbench handles the mouse.
     pub mouse: bool,
+    /// Looks whether the sources have rows that no run has read; none where there are no sources.
+    pub news: Option<LookForNews>,
     /// The functions behind the settings; none where there is no configuration behind the workbench.
     pub forms: Option<FormBench>,
     /// Makes all of this anew, of the configuration as it is now.
     pub reopen: Option<Reopen>,
     /// Keys that the user wants instead of the table's, by the name of the command.
     pub keys: BTreeMap<String, Vec<String>>,
+}
+
+impl Workspace {
+    /// The first page of the report on a factor.
+    pub(crate) fn report_of(&self, factor: &str) -> PathBuf {
+        self.reports_folder.join(factor).join("index.html")
+    }
 }
 
 /// A library of native code that is loaded only after the user has said yes.

@@ -52,6 +52,7 @@ pub(crate) fn moved(at: usize, action: Action, count: usize, page: usize) -> usi
         Action::PageUp => at.saturating_sub(page),
         Action::First => 0,
         Action::Last => last,
+        Action::Line(number) => number.saturating_sub(1),
         _ => at,
     };
     to.min(last)

@@ -3,6 +3,7 @@
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
+use ratatui::symbols::Marker;
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Block, BorderType, Paragraph, Wrap};
 
@@ -16,6 +17,16 @@ pub(crate) const GOOD: Style = Style::new().fg(Color::Green);
 pub(crate) const SELECTED: Style = Style::new().add_modifier(Modifier::REVERSED);
 pub(crate) const NAME: Style = Style::new().fg(Color::Yellow).add_modifier(Modifier::UNDERLINED);
 pub(crate) const TOKENS: [Style; 2] = [Style::new().fg(Color::Cyan), Style::new().fg(Color::Blue)];
+
+/// The marks of lines in charts: braille, or on the console of the kernel, which has no braille, dots.
+pub(crate) fn marker() -> Marker {
+    if is_kernel_console() { Marker::Dot } else { Marker::Braille }
+}
+
+/// True on the console of the Linux kernel, which draws neither braille nor Chinese.
+pub(crate) fn is_kernel_console() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "linux")
+}
 
 /// A frame around a part of the page; the one with the focus is bright.
 pub(crate) fn pane<'a>(title: impl Into<Line<'a>>, focused: bool) -> Block<'a> {

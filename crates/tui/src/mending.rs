@@ -44,7 +44,7 @@ impl Mending {
         Mending {
             settings: SettingsForm::at_fault(&bench.forms, messenger.clone()),
             messenger,
-            theme: Theme::new(Shade::Auto, Depth::Auto, |name| std::env::var(name).ok()),
+            theme: Theme::new(Shade::Auto, Depth::Auto, None, |name| std::env::var(name).ok()),
             size: Rect::new(0, 0, size.0, size.1),
             opening: None,
             opened: None,

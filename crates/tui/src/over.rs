@@ -22,6 +22,9 @@ use inkstone_base::{bail, message};
 /// Time between two looks at the configuration.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
+/// Time between two looks at the files of the sources.
+const LOOK_FOR_NEWS_EVERY: Duration = Duration::from_secs(5);
+
 /// State of what lies over the pages.
 #[derive(Default)]
 pub struct Overlays {
@@ -30,6 +33,9 @@ pub struct Overlays {
     reopening: Option<Errand<Option<Workspace>>>,
     /// The time of the configuration's last change, and when it was looked at.
     looked: Option<(Option<SystemTime>, Instant)>,
+    /// A look for what is new in the sources, and when the last one began.
+    news: Option<Errand<Option<Message>>>,
+    news_looked: Option<Instant>,
     /// Sections on their way into the configuration; true in it once they are there, false where prices come first.
     adding: Option<Errand<bool>>,
     /// The job to start when the workspace has been opened anew.
@@ -182,8 +188,25 @@ impl App {
         }
     }
 
+    /// Looks now and then whether the sources have something new, and says so; not while jobs run, and not where others write.
+    pub(crate) fn look_for_news(&mut self) -> bool {
+        if let Some(Ok(Some(news))) = Errand::arrived(&mut self.over.news) {
+            self.notice = Some(news.to(self.language).to_owned());
+            return true;
+        }
+        let is_due = self.over.news_looked.is_none_or(|when| when.elapsed() >= LOOK_FOR_NEWS_EVERY);
+        let Some(look) = self.workspace.news.clone().filter(|_| is_due && self.instance.keeps_session()) else {
+            return false;
+        };
+        if self.over.news.is_none() && !self.busy() {
+            self.over.news_looked = Some(Instant::now());
+            self.over.news = Some(self.messenger().send("look at the sources", move |ctx| look(ctx)));
+        }
+        false
+    }
+
     /// Opens the workspace anew, if the configuration is other than the one it was made of.
-    fn reopen(&mut self) {
+    pub(crate) fn reopen(&mut self) {
         let (Some(reopen), Some(forms)) = (self.workspace.reopen.clone(), &self.workspace.forms) else { return };
         let (file, stood) = (forms.file.clone(), forms.stood);
         self.over.reopening = Some(self.messenger().send("open the configuration", move |_| {
@@ -220,6 +243,9 @@ impl App {
     fn swap(&mut self, workspace: Workspace) -> anyhow::Result<()> {
         let keymap = Keymap::new(&workspace.keys)?;
         let reading = ReadingThread::start(&workspace, self.events.clone())?;
+        if let (Some(forms), Some(before)) = (&workspace.forms, &self.workspace.forms) {
+            forms.history.take_over(&before.history);
+        }
         (self.keymap, self.reading, self.workspace) = (keymap, reading, workspace);
         self.reload();
         self.ask_for_library();

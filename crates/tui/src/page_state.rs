@@ -74,6 +74,16 @@ pub trait PageState {
         None
     }
 
+    /// Title and body of the document at the cursor, and its id.
+    fn document(&self) -> Option<(String, String)> {
+        None
+    }
+
+    /// The section of the configuration that the page is about, and the name of what it shows: `("feature", "tone")`.
+    fn section(&self, _desk: &Desk<'_>) -> Option<(&'static str, String)> {
+        None
+    }
+
     /// The charts of the page, to be saved; without any the screen itself is saved.
     fn charts(&self, _desk: &Desk<'_>) -> Vec<Chart> {
         Vec::new()

@@ -1,9 +1,11 @@
 //! The trait that the terminal draws and sends events to.
 
+use anyhow::Result;
 use ratatui::Frame;
 
 use super::crash::Whereabouts;
 use super::event::Event;
+use super::outside::EditRequest;
 
 /// A program shown on the terminal: the first screen or the workbench.
 pub trait Scene {
@@ -13,6 +15,12 @@ pub trait Scene {
     /// The page and the state of the workbench, for a report.
     fn place(&self) -> Whereabouts;
     fn is_over(&self) -> bool;
+    /// Takes the request for the editor, which has the terminal until it ends.
+    fn take_edit(&mut self) -> Option<EditRequest> {
+        None
+    }
+    /// Takes in what became of the editor.
+    fn edited(&mut self, _ended: Result<()>) {}
     /// Takes the text for the clipboard.
     fn take_clipboard(&mut self) -> Option<String> {
         None

@@ -30,6 +30,7 @@ use super::app::App;
 use super::crash::{Hook, Recorder, Whereabouts};
 use super::event::Event;
 use super::mending::{Mending, MendingBench};
+use super::outside::{self, EditRequest};
 use super::scene::Scene;
 use super::suspend::{self, StopRequests};
 use super::welcome::Welcome;
@@ -102,6 +103,14 @@ impl Scene for App {
 
     fn take_clipboard(&mut self) -> Option<String> {
         App::take_clipboard(self)
+    }
+
+    fn take_edit(&mut self) -> Option<EditRequest> {
+        App::take_edit(self)
+    }
+
+    fn edited(&mut self, ended: Result<()>) {
+        App::edited(self, ended);
     }
 }
 
@@ -184,7 +193,15 @@ impl OpenTerminal {
             }
             Ok(false)
         };
-        serve(scene, &mut self.terminal, &self.events, &self.recorder, &mut to_clipboard, &pause)
+        let edit = |request: &EditRequest| {
+            let _hold = self.keys.hold();
+            give_back(&self.screen.taken);
+            let ended = outside::edit(request);
+            self.screen.take_again()?;
+            Ok(ended)
+        };
+        let hands = Hands { to_clipboard: &mut to_clipboard, pause: &pause, edit: &edit };
+        serve(scene, &mut self.terminal, &self.events, &self.recorder, hands)
     }
 }
 
@@ -201,14 +218,22 @@ fn refuse_other_than_utf8(locale: &str) -> Result<()> {
     );
 }
 
-/// Draws and takes in events until the user leaves. `pause` stops the program where that was asked for, and is true when it went on.
+/// The terminal's part of what a scene asks for.
+struct Hands<'a> {
+    to_clipboard: &'a mut dyn FnMut(&str) -> Result<()>,
+    /// Stops the program where that was asked for; true when it went on.
+    pause: &'a dyn Fn() -> Result<bool>,
+    /// Lets the editor have the terminal, and says how the editor ended.
+    edit: &'a dyn Fn(&EditRequest) -> Result<Result<()>>,
+}
+
+/// Draws and takes in events until the user leaves.
 fn serve<S: Scene, B: Backend<Error: std::error::Error + Send + Sync + 'static>>(
     scene: &mut S,
     terminal: &mut Terminal<B>,
     events: &Receiver<Event>,
     recorder: &Recorder,
-    to_clipboard: &mut dyn FnMut(&str) -> Result<()>,
-    pause: &dyn Fn() -> Result<bool>,
+    Hands { to_clipboard, pause, edit }: Hands<'_>,
 ) -> Result<()> {
     let take = |scene: &mut S, event| {
         recorder.note(scene.place(), &event);
@@ -217,7 +242,12 @@ fn serve<S: Scene, B: Backend<Error: std::error::Error + Send + Sync + 'static>>
     let mut draw = true;
     let mut looked = Instant::now();
     while !scene.is_over() {
-        if pause()? {
+        let edited = scene.take_edit().map(|request| edit(&request)).transpose()?;
+        let was_away = edited.is_some();
+        if let Some(ended) = edited {
+            scene.edited(ended);
+        }
+        if pause()? || was_away {
             // Nothing is left of the picture, and the window may have another size.
             let size = terminal.size().context(Word("无法向终端询问尺寸", "cannot ask the terminal for its size"))?;
             terminal
@@ -344,16 +374,34 @@ fn remember_modes() {}
 /// Nobody waits for its end: on a terminal that was closed the library's read never returns.
 struct Keys {
     stop: Arc<AtomicBool>,
+    /// True while another program has the keyboard, and true once the thread has let go of it.
+    hold: Arc<[AtomicBool; 2]>,
+}
+
+/// The keyboard is another program's until this is dropped.
+struct Hold(Arc<[AtomicBool; 2]>);
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.0[0].store(false, Ordering::SeqCst);
+    }
 }
 
 impl Keys {
     fn listen(events: Sender<Event>, asked: StopRequests) -> Result<Keys> {
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = stop.clone();
+        let (stop, hold) =
+            (Arc::new(AtomicBool::new(false)), Arc::new([AtomicBool::new(false), AtomicBool::new(false)]));
+        let (stopped, held) = (stop.clone(), hold.clone());
         thread::Builder::new()
             .name("keys".to_owned())
             .spawn(move || {
                 while !stopped.load(Ordering::Relaxed) {
+                    let is_held = held[0].load(Ordering::SeqCst);
+                    held[1].store(is_held, Ordering::SeqCst);
+                    if is_held {
+                        thread::sleep(TICK);
+                        continue;
+                    }
                     // Without a terminal there is nobody left to serve.
                     let event = match next_input() {
                         Ok(None) => continue,
@@ -373,7 +421,17 @@ impl Keys {
                 }
             })
             .context(Word("无法启动读取键盘的线程", "cannot start a thread for the keyboard"))?;
-        Ok(Keys { stop })
+        Ok(Keys { stop, hold })
+    }
+
+    /// Leaves the keyboard to another program, once the thread no longer waits for a key.
+    fn hold(&self) -> Hold {
+        self.hold[0].store(true, Ordering::SeqCst);
+        let since = Instant::now();
+        while !self.hold[1].load(Ordering::SeqCst) && since.elapsed() < 5 * TICK {
+            thread::sleep(TICK / 8);
+        }
+        Hold(self.hold.clone())
     }
 }
 
@@ -479,7 +537,8 @@ mod tests {
             sender.send(event).unwrap();
         }
         let served = catch_unwind(AssertUnwindSafe(|| {
-            serve(&mut bench.app, &mut terminal, &events, &recorder, &mut |_| Ok(()), &|| Ok(false))
+            let hands = Hands { to_clipboard: &mut |_| Ok(()), pause: &|| Ok(false), edit: &|_| Ok(Ok(())) };
+            serve(&mut bench.app, &mut terminal, &events, &recorder, hands)
         }));
         drop(hook);
         assert!(served.is_err() && given_back.load(Ordering::Relaxed));

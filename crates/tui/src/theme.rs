@@ -3,11 +3,16 @@
 //! Pages name roles by the sixteen colours (`look`): dim is dark grey, keys are cyan, a gain is red. Once a picture is drawn its cells
 //! are painted over, so no page knows the theme.
 
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context, Result};
 use ratatui::buffer::Buffer;
 use ratatui::style::Color;
 use serde::{Deserialize, Serialize};
 
-use inkstone_base::language::Word;
+use inkstone_base::language::{Message, Word};
+use inkstone_base::message;
 
 /// Which of the two themes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,13 +52,16 @@ pub enum Depth {
 pub struct Theme {
     light: bool,
     depth: Depth,
+    /// The user's own colours.
+    own: Option<Colours>,
 }
 
 /// Red, green, blue.
 type Rgb = (u8, u8, u8);
 
 /// The colours of a theme: ground, letters, then what dim, cyan, yellow, red, green, blue and magenta stand for.
-struct Colours {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Colours {
     ground: Rgb,
     letters: Rgb,
     dim: Rgb,
@@ -63,6 +71,64 @@ struct Colours {
     green: Rgb,
     blue: Rgb,
     magenta: Rgb,
+}
+
+/// Colours as a file writes them: `ground = "#1c2026"`.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct ColourNames(BTreeMap<String, String>);
+
+impl TryFrom<ColourNames> for Colours {
+    type Error = Message;
+
+    /// What a file leaves out is as in the dark theme, or in the light one where the ground is light.
+    fn try_from(ColourNames(names): ColourNames) -> Result<Colours, Message> {
+        let mut read = BTreeMap::new();
+        for (name, value) in &names {
+            let digits = value.strip_prefix('#').filter(|digits| digits.len() == 6);
+            let number = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok()).ok_or_else(|| {
+                message!(
+                    "{name}：{value:?} 不是颜色；请写成 \"#1c2026\"",
+                    "{name}: {value:?} is no colour; write \"#1c2026\""
+                )
+            })?;
+            let [_, red, green, blue] = number.to_be_bytes();
+            read.insert(name.as_str(), (red, green, blue));
+        }
+        let is_light = |(red, green, blue): Rgb| u32::from(red) + u32::from(green) + u32::from(blue) > 3 * 128;
+        let mut colours = if read.get("ground").is_some_and(|ground| is_light(*ground)) { LIGHT } else { DARK };
+        for (name, colour) in read {
+            *match name {
+                "ground" => &mut colours.ground,
+                "letters" => &mut colours.letters,
+                "dim" => &mut colours.dim,
+                "cyan" => &mut colours.cyan,
+                "yellow" => &mut colours.yellow,
+                "red" => &mut colours.red,
+                "green" => &mut colours.green,
+                "blue" => &mut colours.blue,
+                "magenta" => &mut colours.magenta,
+                other => {
+                    let names = "ground, letters, dim, cyan, yellow, red, green, blue, magenta";
+                    return Err(message!(
+                        "没有名为 {other:?} 的颜色；可用 {names}",
+                        "no colour is called {other:?}; there are {names}"
+                    ));
+                }
+            } = colour;
+        }
+        Ok(colours)
+    }
+}
+
+impl Colours {
+    /// Reads a file of colours, each by its name: `ground = "#1c2026"`.
+    pub fn read(path: &Path) -> Result<Colours> {
+        let cannot = || message!("无法读取配色文件 {}", "cannot read the colours in {}", path.display());
+        let text = std::fs::read_to_string(path).with_context(cannot)?;
+        let names: ColourNames = toml::from_str(&text).with_context(cannot)?;
+        Colours::try_from(names).map_err(anyhow::Error::new).with_context(cannot)
+    }
 }
 
 const DARK: Colours = Colours {
@@ -91,7 +157,7 @@ const LIGHT: Colours = Colours {
 
 impl Theme {
     /// The theme that the configuration wishes on a terminal that says of itself what its environment says.
-    pub fn new(shade: Shade, depth: Depth, variable: impl Fn(&str) -> Option<String>) -> Theme {
+    pub fn new(shade: Shade, depth: Depth, own: Option<Colours>, variable: impl Fn(&str) -> Option<String>) -> Theme {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
         let light = match shade {
             Shade::Dark => false,
@@ -111,15 +177,21 @@ impl Theme {
             Depth::Auto => Depth::Sixteen,
             wished => wished,
         };
-        Theme { light, depth }
+        Theme { light, depth, own }
     }
 
-    /// The other one, with as many colours.
+    /// The next one, with as many colours: the other shade, or the user's own colours no longer.
     pub fn other(self) -> Theme {
-        Theme { light: !self.light, ..self }
+        match self.own {
+            Some(_) => Theme { own: None, ..self },
+            None => Theme { light: !self.light, ..self },
+        }
     }
 
     pub fn name(self) -> Word {
+        if self.own.is_some() {
+            return super::words::OWN_COLOURS;
+        }
         if self.light { super::words::LIGHT } else { super::words::DARK }
     }
 
@@ -149,7 +221,7 @@ impl Theme {
 
     /// The colour as it is painted where there are all of them; pictures of the screen are made with these.
     pub(crate) fn rgb(self, role: Color, ground: bool) -> Rgb {
-        let colours = if self.light { &LIGHT } else { &DARK };
+        let colours = self.own.unwrap_or(if self.light { LIGHT } else { DARK });
         match role {
             Color::Reset | Color::White | Color::Gray if !ground => colours.letters,
             Color::Black if !ground => colours.ground,
@@ -191,7 +263,7 @@ mod tests {
 
     fn theme(environment: &[(&str, &str)]) -> Theme {
         let find = |name: &str| environment.iter().find(|set| set.0 == name).map(|set| set.1.to_owned());
-        Theme::new(Shade::Auto, Depth::Auto, find)
+        Theme::new(Shade::Auto, Depth::Auto, None, find)
     }
 
     #[test]
@@ -213,7 +285,7 @@ mod tests {
         let paint = |depth| {
             let mut buffer = Buffer::empty(Rect::new(0, 0, 2, 1));
             buffer.set_string(0, 0, "涨", Style::new().fg(Color::Red));
-            Theme { light: false, depth }.paint(&mut buffer);
+            Theme { light: false, depth, own: None }.paint(&mut buffer);
             (buffer[(0, 0)].fg, buffer[(0, 0)].bg)
         };
         assert_eq!(paint(Depth::True), (Color::Rgb(0xe8, 0x6a, 0x62), Color::Rgb(0x1c, 0x20, 0x26)));
@@ -221,6 +293,24 @@ mod tests {
         assert_eq!(paint(Depth::None), (Color::Reset, Color::Reset));
         assert!(matches!(paint(Depth::Indexed), (Color::Indexed(16..), Color::Indexed(16..))));
         assert_eq!((nearest((255, 0, 0)), nearest((0x80, 0x80, 0x80)), nearest((95, 135, 175))), (196, 244, 67));
+    }
+
+    #[test]
+    fn colours_of_a_file_take_the_place_of_the_themes() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("mine.toml");
+        let read = |text: &str| {
+            std::fs::write(&file, text).unwrap();
+            Colours::read(&file)
+        };
+        let own = read("ground = \"#fdf6e3\"\nred = \"#dc322f\"\n").unwrap();
+        assert_eq!((own.red, own.letters), ((0xdc, 0x32, 0x2f), LIGHT.letters), "the rest of a light ground is light");
+        let theme = Theme::new(Shade::Dark, Depth::True, Some(own), |_| None);
+        assert_eq!(theme.rgb(Color::Red, false), (0xdc, 0x32, 0x2f));
+        assert_eq!(theme.other().rgb(Color::Red, false), DARK.red);
+        let wrong = |text: &str| format!("{:#}", read(text).unwrap_err());
+        assert!(wrong("red = \"rosso\"").contains("red: \"rosso\" is no colour"), "{}", wrong("red = \"rosso\""));
+        assert!(wrong("orange = \"#000000\"").contains("no colour is called \"orange\""));
     }
 
     #[test]

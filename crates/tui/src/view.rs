@@ -3,13 +3,13 @@
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
-use ratatui::style::Modifier;
+use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph, Wrap};
 
 use super::action::Action;
 use super::app::{App, Dialog, PendingQuestion};
-use super::commands::{COMMANDS, Command, KeyPress, Palette, leads_there};
+use super::commands::{COMMANDS, Command, KeyPress, Palette, PaletteEntry, leads_there};
 use super::narrow::narrow;
 use super::page::Page;
 use super::words;
@@ -288,8 +288,20 @@ fn draw_palette(app: &App, palette: &Palette, frame: &mut Frame<'_>, screen: Rec
     }
     let wide = usize::from(list.width);
     let rows = palette.found.iter().enumerate().skip(palette.cursor.top).take(usize::from(list.height));
-    let lines = rows.map(|(at, place)| {
-        let command = &COMMANDS[*place];
+    let lines = rows.map(|(at, entry)| {
+        let marked = |style: Style| if at == palette.cursor.at { style.patch(look::SELECTED) } else { style };
+        let place = |page: Page, text: String| {
+            let text = format!("{} {text}", width::left(&format!("{} ›", app.say(page.name())), 20));
+            Line::styled(width::left(&text, wide), marked(look::PLAIN))
+        };
+        let command = match entry {
+            PaletteEntry::Command(at) => &COMMANDS[*at],
+            PaletteEntry::Line(line) => return place(app.page, format!("{} {line}", app.say(words::LINE))),
+            PaletteEntry::Factor(number) => return place(Page::Factor, app.workspace.factors[*number].clone()),
+            PaletteEntry::Documents(text) => {
+                return place(Page::Corpus, format!("{} {text}", app.say(words::FILTER_BY)));
+            }
+        };
         let here = command.pages.contains(&app.page);
         let key = app.keymap.keys(command).first().map(KeyPress::to_string).unwrap_or_default();
         // A command of another page says which.
@@ -301,7 +313,7 @@ fn draw_palette(app: &App, palette: &Palette, frame: &mut Frame<'_>, screen: Rec
         let help = width::left(app.say(command.help), wide.saturating_sub(32));
         let text = format!("{} {} {help}", width::left(&name, 20), width::left(&key, 9));
         let style = if here && app.can(command) { look::PLAIN } else { look::DIM };
-        Line::styled(text, if at == palette.cursor.at { style.patch(look::SELECTED) } else { style })
+        Line::styled(text, marked(style))
     });
     frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), list);
 }
@@ -345,6 +357,7 @@ fn draw_question(app: &App, question: PendingQuestion, frame: &mut Frame<'_>, sc
     let library = app.workspace.unknown_library.as_ref();
     let (title, text) = match question {
         PendingQuestion::Cancel(id) => (app.jobs.job(id).map(|job| job.name.as_str()), jobs::words::ASK_CANCEL),
+        PendingQuestion::Quit if app.can_detach() => (None, jobs::words::ASK_QUIT_OR_DETACH),
         PendingQuestion::Quit => (None, jobs::words::ASK_QUIT),
         PendingQuestion::Library if library.is_some_and(|library| library.changed) => {
             (Some("ONNX Runtime"), words::ASK_CHANGED_LIBRARY)
@@ -352,7 +365,11 @@ fn draw_question(app: &App, question: PendingQuestion, frame: &mut Frame<'_>, sc
         PendingQuestion::Library => (Some("ONNX Runtime"), words::ASK_LIBRARY),
     };
     let title = title.map(|name| format!(" {} ", width::cut(name, 40))).unwrap_or_default();
-    let mut lines = vec![Line::raw(app.say(text)), Line::styled(app.say(words::YES_NO), look::KEY)];
+    let answers = match question {
+        PendingQuestion::Quit if app.can_detach() => jobs::words::YES_NO_DETACH,
+        _ => words::YES_NO,
+    };
+    let mut lines = vec![Line::raw(app.say(text)), Line::styled(app.say(answers), look::KEY)];
     let mut height = 6;
     if let Some(library) = library.filter(|_| question == PendingQuestion::Library) {
         // The end of a path says more than its beginning.

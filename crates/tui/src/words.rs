@@ -47,6 +47,11 @@ words! {
     TOO_SMALL: "窗口太小：至少 60 列 16 行", "The window is too small: 60 columns and 16 rows at least";
     HELP: "全部按键", "All keys";
     HELP_HINT: "j/k 滚动 · Esc 关闭", "j/k scroll · Esc close";
+    NO_REPORT: "这个因子还没有报告：按 R 生成", "there is no report on this factor yet: press R";
+    OPENED: "已打开", "opened";
+    LINE: "第几行：", "line";
+    FILTER_BY: "筛选文档：", "documents with";
+    OWN_COLOURS: "自己的配色", "your own colours";
     YES_NO: "y 是 · n 否", "y yes · n no";
     ASK_LIBRARY: "这个项目的配置（[onnx] library）指定了一个本机代码库。加载它，就是以你的权限运行其中的代码。信任并加载吗？这个回答会记住，文件改变后再问。",
         "The configuration of this project names a library of native code ([onnx] library). Loading it runs its code with your rights. Trust it? A yes is kept until the file changes.";

@@ -14,9 +14,10 @@ use anyhow::{Context, Result};
 use crate::config::{Config, TEMPLATE, bounds, edit, outline};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
+use inkstone_base::language::Word;
 use inkstone_base::{ensure, message};
 use inkstone_corpus::ingest;
-use inkstone_tui::{Change, FormBench, SettingEntry, SettingFault, SettingGroup, Sheet};
+use inkstone_tui::{Change, ChangeHistory, FormBench, SettingEntry, SettingFault, SettingGroup, Sheet};
 
 /// The forms on a configuration, which need not exist yet.
 pub(crate) fn bench(file: &Path) -> FormBench {
@@ -24,13 +25,24 @@ pub(crate) fn bench(file: &Path) -> FormBench {
     let settings = Arc::new(outline::settings());
     let (base, to_read, to_save, to_preview) = (folder.to_owned(), file.to_owned(), file.to_owned(), file.to_owned());
     let (on_reading, on_saving) = (settings.clone(), settings.clone());
+    let (history, to_undo) = (ChangeHistory::default(), file.to_owned());
+    let (on_save, on_undo) = (history.clone(), history.clone());
     FormBench {
         file: file.to_owned(),
         stood: std::fs::read(file).ok().map(|bytes| Key::of(&bytes)),
         folder: folder.to_owned(),
         read: Arc::new(move || read(&to_read, &on_reading)),
         change: Arc::new(move |sheet, change| Ok(sheet_of(changed(sheet, change)?, sheet.stood, &settings))),
-        save: Arc::new(move |sheet| save(&to_save, sheet, &on_saving)),
+        save: Arc::new(move |sheet| {
+            let before = std::fs::read_to_string(&to_save).ok();
+            let saved = save(&to_save, sheet, &on_saving)?;
+            if let (Some(before), Some(after)) = (before, saved.stood) {
+                on_save.push(before, after);
+            }
+            Ok(saved)
+        }),
+        undo: Arc::new(move || undo(&to_undo, &on_undo)),
+        history,
         preview: Arc::new(move |source, ctx| {
             // A configuration that cannot be read yet is no reason not to look at a file.
             let params = Config::read(&to_preview).map(|config| config.ingest).unwrap_or_default();
@@ -97,10 +109,31 @@ fn save(file: &Path, sheet: &Sheet, settings: &[outline::Setting]) -> Result<She
         "{} was changed by another program since it was read; nothing was written (R reads it again and discards your changes)",
         file.display()
     );
+    write(file, &sheet.text)?;
+    Ok(sheet_of(sheet.text.clone(), Some(Key::of(sheet.text.as_bytes())), settings))
+}
+
+fn write(file: &Path, text: &str) -> Result<()> {
     // A link stays a link: its target is written.
     let place: PathBuf = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
-    disk::write_atomic(&place, |out| Ok(out.write_all(sheet.text.as_bytes())?))?;
-    Ok(sheet_of(sheet.text.clone(), Some(Key::of(sheet.text.as_bytes())), settings))
+    disk::write_atomic(&place, |out| Ok(out.write_all(text.as_bytes())?))
+}
+
+/// Writes the text before the last change, unless the file has changed since. Returns how many changes are left.
+fn undo(file: &Path, history: &ChangeHistory) -> Result<usize> {
+    let (before, after) = history.pop().context(Word(
+        "本次打开后没有改过配置，没有可撤销的",
+        "nothing to undo: no change was saved since the start",
+    ))?;
+    let now = std::fs::read(file).with_context(|| message!("无法读取 {}", "cannot read {}", file.display()))?;
+    ensure!(
+        Key::of(&now) == after,
+        "{} 在上次保存之后被另一程序改动，没有撤销",
+        "{} was changed by another program since it was saved; nothing was undone",
+        file.display()
+    );
+    write(file, &before)?;
+    Ok(history.len())
 }
 
 fn sheet_of(text: String, stood: Option<Key>, settings: &[outline::Setting]) -> Sheet {

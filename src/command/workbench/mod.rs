@@ -1,5 +1,6 @@
 //! The workbench on a project: the functions that its pages call, made of the configuration.
 
+mod detached;
 mod dictionary;
 mod features;
 pub(crate) mod forms;
@@ -7,6 +8,7 @@ mod laboratory;
 mod lazy;
 mod ledger;
 mod models;
+mod news;
 mod onnx;
 mod reader;
 mod text;
@@ -80,6 +82,12 @@ pub(in crate::command) fn picture(args: &Picture, global: &Global) -> Result<Sum
     Ok(summary)
 }
 
+/// The user's own colours, where the configuration names a file of them.
+fn own_colours(opened: &OpenProject) -> Result<Option<tui::Colours>> {
+    let palette = &opened.config.ui.palette;
+    (!palette.is_empty()).then(|| tui::Colours::read(&opened.base.join(palette))).transpose()
+}
+
 /// The workspace of a project; `runner` is the whole pipeline unless given.
 pub(in crate::command) fn workspace(
     opened: &OpenProject,
@@ -129,10 +137,15 @@ pub(in crate::command) fn workspace(
         red_up: config.ui.red_up,
         csv_formulas: config.export.csv_formulas,
         pictures: opened.base.join("pictures"),
+        reports_folder: opened.base.join(&config.report.dir),
+        detach: detached::detach(opened),
+        detached: Some(detached::find(opened)),
         shade: config.ui.theme,
         depth: config.ui.colours,
+        own_colours: own_colours(opened)?,
         wide_ambiguous: config.ui.ambiguous == Ambiguous::Wide,
         mouse: config.ui.mouse,
+        news: news::news(opened),
         forms: Some(forms::bench(&opened.path)),
         reopen: Some(Arc::new(move || workspace(&before.again()?, Start::Browse, &flags, then.clone()))),
         keys: config.ui.keys.clone(),

@@ -26,9 +26,9 @@ pub use json::{content_of_json, read_json, read_json_if_whole, read_unsealed_jso
 pub use map::{map, map_file, numbers};
 pub use names::no_file_name;
 pub use owned::{MARKER, NotOurs, Room, is_ours, marked_for, own_folder, write_marker};
+pub(crate) use pending::is_at;
 pub use pending::{Pending, Scratch};
-pub(crate) use pending::{is_at, open_plain};
-pub use pending::{sweep_file, sync_folder, temporary};
+pub use pending::{open_plain, sweep_file, sync_folder, temporary};
 pub use snapshot::{Snapshot, snapshot};
 
 use crate::data::Key;

@@ -203,7 +203,7 @@ fn locked(options: &mut std::fs::OpenOptions, path: &Path) -> Option<File> {
 }
 
 /// Opens a file, and nothing else: never follows a link in its last place, and never waits at a pipe.
-pub(crate) fn open_plain(options: &mut std::fs::OpenOptions, path: &Path) -> io::Result<File> {
+pub fn open_plain(options: &mut std::fs::OpenOptions, path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     {
         use rustix::fs::OFlags;

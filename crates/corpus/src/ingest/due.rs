@@ -1,7 +1,8 @@
 //! The files that the next run would read, found by comparing the files of the sources with the log. The project is not changed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use anyhow::Result;
 use serde::Serialize;
@@ -10,6 +11,7 @@ use crate::ingest::Params;
 use crate::ingest::files;
 use crate::ingest::log::IngestLog;
 use crate::ingest::source::{Source, Table};
+use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
 use inkstone_tables::project::Project;
 
@@ -56,6 +58,17 @@ impl Due {
 fn unpacked(path: &str, bytes: u64) -> u64 {
     let is_packed = [".parquet", ".pq", ".xlsx"].iter().any(|end| path.to_ascii_lowercase().ends_with(end));
     if is_packed { 4 * bytes } else { bytes }
+}
+
+/// A key that changes when files of the sources come, go, or change their length or time.
+pub fn state_of_files(sources: &[Source], base: &Path) -> Result<Key> {
+    let (units, _) = files::find(sources, base)?;
+    let about = |path: &PathBuf| {
+        let file = std::fs::metadata(path).ok();
+        let modified = file.as_ref().and_then(|file| file.modified().ok()?.duration_since(UNIX_EPOCH).ok());
+        (path.clone(), file.map(|file| file.len()), modified)
+    };
+    Ok(Key::of_json(&units.iter().flat_map(|unit| unit.files()).map(about).collect::<Vec<_>>()))
 }
 
 /// Compares the files of the sources with what the last run read of them. Changes of settings are seen as far as they change what is read of a

@@ -225,6 +225,14 @@ pub(super) fn shown(path: &Path, base: &Path) -> String {
 }
 
 impl ReadUnit<'_> {
+    /// The files that it is read from.
+    pub(super) fn files(&self) -> Vec<&PathBuf> {
+        match &self.content {
+            UnitFiles::Papers(files) => files.iter().map(|file| &file.path).collect(),
+            UnitFiles::Table(path) => vec![path],
+        }
+    }
+
     /// The file that a row stands in.
     pub(super) fn file_of(&self, row: u64, base: &Path) -> String {
         match &self.content {

@@ -61,7 +61,7 @@ use inkstone_base::language::{Message, Word};
 use inkstone_base::message;
 
 pub use commit::is_interrupted;
-pub use due::{Due, due};
+pub use due::{Due, due, state_of_files};
 pub use gaps::Gap;
 pub use inkstone_base::encoding::Encoded;
 pub use log::{FileEntry, IngestLog, Newest, TableKeys, corpus_key, gaps, newest, price_codes, sources, table_keys};

@@ -48,6 +48,7 @@ impl App {
             self.jobs.log.note(Happening::Warning { text: text.clone() });
             self.notice = Some(text);
         }
+        self.attach();
         Ok(())
     }
 
@@ -111,6 +112,15 @@ impl App {
         while self.jobs.busy() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(20));
             self.jobs.look(&self.workspace);
+        }
+        if !self.to_detach.is_empty()
+            && let Some(detach) = &self.workspace.detach
+        {
+            // The terminal is the shell's again, and the shell is told.
+            match detach(&self.to_detach) {
+                Ok(()) => eprintln!("{}", self.say(words::GOES_ON_BEHIND)),
+                Err(error) => eprintln!("{}: {error:#}", self.say(words::NOT_DETACHED)),
+            }
         }
         if self.jobs.log.scribe().is_some() {
             self.jobs.log.note(Happening::Closed);

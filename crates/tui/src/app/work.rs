@@ -6,6 +6,7 @@ use crate::desk::Work;
 use crate::jobs::{JobEntry, JobNews, Phase, words};
 use crate::page::Page;
 use crate::words as common;
+use inkstone_base::language::Message;
 use inkstone_base::shell::quoted;
 
 impl App {
@@ -34,12 +35,57 @@ impl App {
         match question {
             PendingQuestion::Library => self.answer_for_library(yes),
             _ if !yes => {}
-            PendingQuestion::Cancel(id) => self.jobs.cancel(id),
+            PendingQuestion::Cancel(id) => self.stop(id),
             PendingQuestion::Quit => {
                 self.jobs.cancel_all();
                 self.quit = true;
             }
         }
+    }
+
+    /// Stops a job; where the job follows a detached run, that run.
+    fn stop(&mut self, id: u64) {
+        match self.attached.as_ref().filter(|(job, _)| *job == id).map(|(_, run)| (run.stop)()) {
+            None => self.jobs.cancel(id),
+            Some(Ok(())) => {}
+            Some(Err(error)) => self.notice = Some(Message::of_error(&error).to(self.language).to_owned()),
+        }
+    }
+
+    /// True if jobs can go on in a process of their own.
+    pub(crate) fn can_detach(&self) -> bool {
+        self.workspace.detach.is_some() && self.instance.why().is_none() && self.instance.keeps_session()
+    }
+
+    /// True if nothing is under way here but following a detached run.
+    pub(super) fn only_follows(&self) -> bool {
+        self.open_jobs().next().is_none()
+    }
+
+    /// The jobs that have not ended, but for the one that follows a detached run.
+    fn open_jobs(&self) -> impl Iterator<Item = &JobEntry> {
+        let attached = self.attached.as_ref().map(|(id, _)| *id);
+        self.jobs.list().iter().filter(move |job| job.is_open() && Some(job.id) != attached)
+    }
+
+    /// Leaves the workbench; its jobs are stopped, and go on in a process of their own where they were stopped.
+    pub(super) fn detach(&mut self) {
+        self.dialog = None;
+        self.to_detach = self.open_jobs().filter(|job| job.writes).map(|job| job.command.clone()).collect();
+        self.jobs.cancel_all();
+        self.quit = true;
+    }
+
+    /// Begins a job that follows a detached run, where there is one.
+    pub(super) fn attach(&mut self) {
+        let found = self.workspace.detached.as_ref().and_then(|find| find());
+        let Some(run) = found.filter(|_| self.attached.is_none()) else { return };
+        let name = self.say(words::DETACHED_RUN).to_owned();
+        let command = format!("tail -f {}", quoted(&run.log.display().to_string()));
+        self.begin(Work { name, command, writes: false, run: run.follow.clone() }, Page::Jobs);
+        self.attached = self.jobs.list().last().map(|job| (job.id, run));
+        self.notice = Some(self.say(words::ATTACHED).to_owned());
+        self.page = Page::Jobs;
     }
 
     /// Asks whether the library that the configuration names may be loaded, where that is not known.
@@ -151,6 +197,10 @@ impl App {
             if answered {
                 self.dialog = None;
             }
+            if self.attached.as_ref().is_some_and(|(id, _)| !self.jobs.job(*id).is_some_and(JobEntry::is_open)) {
+                self.attached = None;
+                self.may_write();
+            }
             self.reload();
             let done = ended.iter().any(|job| job.from == Page::Jobs && job.phase == Phase::Done);
             if self.then_factor && done && !self.workspace.factors.is_empty() {
@@ -163,7 +213,8 @@ impl App {
             self.models.look_at_course();
         }
         self.look_at_configuration();
+        let has_news = self.look_for_news();
         let has_fault = self.remember_now_and_then();
-        busy || has_fault
+        busy || has_news || has_fault
     }
 }

@@ -8,7 +8,7 @@ pub(crate) use docs::markdown;
 pub(crate) use keys::KeyPress;
 pub(crate) use keys::Keymap;
 pub use keys::sequence;
-pub(crate) use palette::{Palette, leads_there};
+pub(crate) use palette::{Palette, PaletteEntry, PalettePlaces, leads_there};
 
 use super::action::Action;
 use super::page::Page;
@@ -40,6 +40,7 @@ const JOBS: &[Page] = &[Page::Jobs];
 const FACTOR: &[Page] = &[Page::Factor];
 const EXPERIMENTS: &[Page] = &[Page::Experiments];
 const BARE: &[Page] = &[Page::Features, Page::Factor];
+const WITH_DOCUMENT: &[Page] = &[Page::Corpus, Page::Text];
 const PIPELINE: &[Page] = &[Page::Corpus, Page::Factor, Page::Jobs];
 
 macro_rules! command {
@@ -92,7 +93,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("train", A::Train, ["t"], "训练" "train", "在本项目的语料或别的文件上训练；训练中看损失曲线" "train on this project's documents or a file; see the loss", MODELS, true),
     command!("nearest", A::Nearest, ["n"], "近邻" "nearest", "与一个词余弦最大的词" "the words nearest to a word, by cosine", MODELS, true),
     command!("analogy", A::Analogy, ["a"], "类比" "analogy", "三个词 A B C：求 D，使 D 之于 C 如 B 之于 A" "three words A B C: D is to C as B is to A", MODELS, true),
-    command!("plane", A::Plane, ["p"], "投影" "plane", "最常见的词或一个词的近邻，画在平面上（PCA）" "frequent words, or a word's nearest, in the plane (PCA)", MODELS, true),
+    command!("plane", A::Plane, ["p"], "投影" "plane", "最常见的词或一个词的近邻，画在平面上（PCA；再按为 t-SNE）" "frequent words, or a word's nearest, in the plane (PCA; again: t-SNE)", MODELS, true),
     command!("following", A::Following, ["w"], "续写" "follows", "一段话之后最可能的词及其概率" "the words that most probably follow a text", MODELS, true),
     command!("surprise", A::Surprise, ["u"], "困惑度" "surprise", "一句话中每个词元的意外程度（比特），与困惑度" "bits of surprise of each token, and the perplexity", MODELS, true),
     command!("next-model", A::NextModel, ["]"], "下一个" "next", "下一个模型；提问时以同样的问题问它" "the next model; while asking, ask it the same", MODELS, false),
@@ -169,8 +170,10 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("back", A::Back, ["esc"], "返回" "back", "离开正文、文档、搜索结果、拒收列表；下钻中返回上一层" "leave the text, document, search, rejects; a level up", ALL, true),
     command!("down", A::Down, ["down", "j"], "下" "down", "下移一行" "one line down", ALL, false),
     command!("up", A::Up, ["up", "k"], "上" "up", "上移一行" "one line up", ALL, false),
-    command!("page-down", A::PageDown, ["pgdn", "space"], "下页" "page down", "下移一页；任务页滚动详情；因子曲线后移 21 日" "a page down; along a factor's curve 21 days on", ALL, false),
-    command!("page-up", A::PageUp, ["pgup", "b"], "上页" "page up", "上移一页；任务页滚动详情；因子曲线前移 21 日" "a page up; along a factor's curve 21 days back", ALL, false),
+    command!("page-down", A::PageDown, ["pgdn", "space", "ctrl-f"], "下页" "page down", "下移一页；任务页滚动详情；因子曲线后移 21 日" "a page down; along a factor's curve 21 days on", ALL, false),
+    command!("page-up", A::PageUp, ["pgup", "b", "ctrl-b"], "上页" "page up", "上移一页；任务页滚动详情；因子曲线前移 21 日" "a page up; along a factor's curve 21 days back", ALL, false),
+    command!("half-page-down", A::HalfDown, ["ctrl-d"], "下半页" "half down", "下移半页" "half a page down", ALL, false),
+    command!("half-page-up", A::HalfUp, ["ctrl-u"], "上半页" "half up", "上移半页" "half a page up", ALL, false),
     command!("first", A::First, ["home", "g"], "开头" "first", "到开头" "to the beginning", ALL, false),
     command!("last", A::Last, ["end", "G"], "末尾" "last", "到末尾" "to the end", ALL, false),
     command!("show-corpus", A::Show(Page::Corpus), ["1"], "语料" "corpus", "语料页：文档表与阅读" "the corpus: a table and a reader", ALL, false),
@@ -187,6 +190,11 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("copy-command", A::Copy, ["y"], "复制命令" "copy", "复制等价命令（终端须支持 OSC 52）" "copy the CLI command (OSC 52)", ALL, false),
     command!("copy-table", A::CopyTable, ["Y"], "复制表格" "copy table", "把本页的表以 CSV 复制" "copy what the page lists as CSV", ALL, false),
     command!("copy-markdown", A::CopyMarkdown, ["M"], "复制为 Markdown" "copy as Markdown", "把本页的表以 Markdown 复制" "copy what the page lists as Markdown", ALL, false),
+    command!("copy-text", A::CopyText, ["C"], "复制原文" "copy text", "复制光标处文档的标题与正文" "copy title and body of the document at the cursor", WITH_DOCUMENT, false),
+    command!("copy-id", A::CopyId, ["I"], "复制编号" "copy id", "复制光标处文档的编号" "copy the id of the document at the cursor", WITH_DOCUMENT, false),
+    command!("edit-configuration", A::EditConfiguration, ["E"], "编辑配置" "edit", "用编辑器（EDITOR）打开 workbench.toml，光标停在本页所看的一节" "open workbench.toml in your editor (EDITOR), at the section of what the page shows", ALL, false),
+    command!("undo-change", A::UndoChange, ["Z"], "撤销改动" "undo", "撤销本程序对 workbench.toml 的上一次改动；可再按" "undo the last change that this program made to workbench.toml; again for the one before", ALL, false),
+    command!("open-report", A::OpenReport, ["O"], "打开报告" "open report", "在浏览器中打开所看因子的报告" "open the report on the factor shown in a browser", ALL, false),
     command!("save", A::Save, ["S"], "存图" "save", "把图表存为 SVG 与 PNG；没有图表时存整个画面" "save the charts as SVG and PNG, or else the screen", ALL, false),
     command!("palette", A::Palette, [":", "ctrl-p"], "命令" "commands", "按几个字母、汉字或拼音首字母找命令" "find a command by a few letters", ALL, true),
     command!("theme", A::Theme, ["T"], "明暗" "theme", "切换深色与浅色" "switch between dark and light", ALL, false),

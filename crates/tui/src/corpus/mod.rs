@@ -132,6 +132,12 @@ impl CorpusPage {
         self.head().is_some()
     }
 
+    /// Lists the documents that a filter lets through.
+    pub(crate) fn filter_by(&mut self, text: &str, desk: &Desk<'_>) {
+        (self.filter, self.typing) = (Field::new(text), None);
+        self.filter_anew(desk);
+    }
+
     fn len(&self) -> usize {
         self.listed.now.as_ref().map_or(self.catalogue.len(), |listing| listing.rows.len())
     }
@@ -407,6 +413,11 @@ impl PageState for CorpusPage {
                 self.cursor.step(step, self.len(), view::rows(table));
             }
         }
+    }
+
+    fn document(&self) -> Option<(String, String)> {
+        let document = &self.reader.shown()?.text.document;
+        Some((format!("{}\n{}", document.title, document.body), document.doc_id.clone()))
     }
 
     fn table(&self, desk: &Desk<'_>) -> Option<Table> {

@@ -398,6 +398,10 @@ impl PageState for ExperimentsPage {
         svg.map(|svg| Chart { name: format!("{}-frontier", findings.name), svg }).into_iter().collect()
     }
 
+    fn section(&self, _desk: &Desk<'_>) -> Option<(&'static str, String)> {
+        Some(("experiment", self.name()?.to_owned()))
+    }
+
     fn command(&self, desk: &Desk<'_>) -> Option<String> {
         desk.workspace.laboratory.as_ref().map(|_| desk.headless("experiment", ""))
     }

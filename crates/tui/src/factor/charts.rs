@@ -4,7 +4,6 @@ use chrono::NaiveDate;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
-use ratatui::symbols::Marker;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Axis, Block, Chart, Dataset, GraphType, Paragraph};
 
@@ -213,7 +212,7 @@ pub(crate) fn draw_curves(
         vec![(x, low), (x, high)]
     });
     let ground = [(first, base), (last, base)];
-    let line = |points| Dataset::default().marker(Marker::Braille).graph_type(GraphType::Line).data(points);
+    let line = |points| Dataset::default().marker(look::marker()).graph_type(GraphType::Line).data(points);
     let mut sets = vec![line(&ground).style(look::DIM), line(&stroke).style(look::DIM)];
     sets.extend(curves.iter().map(|c| line(&c.points).style(c.style)));
     let date =

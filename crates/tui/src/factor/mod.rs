@@ -248,7 +248,7 @@ impl FactorPage {
         }
     }
 
-    fn select(&mut self, factor: usize, desk: &Desk<'_>) {
+    pub(crate) fn select(&mut self, factor: usize, desk: &Desk<'_>) {
         self.close();
         (self.selected, self.loaded, self.checks, self.sheet) = (factor, None, None, None);
         self.ask(desk);
@@ -463,6 +463,10 @@ impl PageState for FactorPage {
         let name = |stem: &str| format!("{}-{}", picture.outcome.factor, stem.replace('_', "-"));
         let charts = factor_charts(&page, desk.language).unwrap_or_default().into_iter();
         charts.map(|(stem, svg)| Chart { name: name(&stem), svg }).collect()
+    }
+
+    fn section(&self, _desk: &Desk<'_>) -> Option<(&'static str, String)> {
+        Some(("factor", self.name.clone()?))
     }
 
     fn command(&self, desk: &Desk<'_>) -> Option<String> {

@@ -358,6 +358,10 @@ impl PageState for FeaturesPage {
         view::table(self, desk)
     }
 
+    fn section(&self, _desk: &Desk<'_>) -> Option<(&'static str, String)> {
+        Some(("feature", self.selected()?.name.clone()))
+    }
+
     fn command(&self, desk: &Desk<'_>) -> Option<String> {
         let bench = desk.workspace.features.as_ref()?;
         Some(format!("inkstone store stats {} --headless", bench.config))

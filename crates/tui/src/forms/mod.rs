@@ -17,7 +17,7 @@ mod value;
 pub(crate) mod words;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Result;
 use crossterm::event::KeyCode;
@@ -65,7 +65,49 @@ pub struct FormBench {
     pub change: ChangeSheet,
     /// Writes the text, whole or not at all. Fails when the file is not as it was read.
     pub save: SaveSheet,
+    /// Takes back the last change that was saved, and says how many more can be taken back. Fails where there is none, or when the file is
+    /// not as it was saved.
+    pub undo: UndoChange,
+    /// The changes that were saved.
+    pub history: ChangeHistory,
     pub preview: TrySource,
+}
+
+/// Takes back a change of the configuration.
+pub(crate) type UndoChange = Arc<dyn Fn() -> Result<usize> + Send + Sync>;
+
+/// The changes that this program made to a configuration, the last one last: the text before each, and the hash of the text after it.
+#[derive(Clone, Default)]
+pub struct ChangeHistory(Arc<Mutex<Vec<(String, Key)>>>);
+
+impl ChangeHistory {
+    fn changes(&self) -> MutexGuard<'_, Vec<(String, Key)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn push(&self, before: String, after: Key) {
+        self.changes().push((before, after));
+    }
+
+    pub fn pop(&self) -> Option<(String, Key)> {
+        self.changes().pop()
+    }
+
+    pub fn len(&self) -> usize {
+        self.changes().len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Goes on with the changes of a history that came before.
+    pub(crate) fn take_over(&self, before: &ChangeHistory) {
+        if !Arc::ptr_eq(&self.0, &before.0) {
+            let earlier = std::mem::take(&mut *before.changes());
+            self.changes().splice(0..0, earlier);
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default)]

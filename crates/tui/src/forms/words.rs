@@ -74,6 +74,7 @@ words! {
     UNSAVED: "未保存", "unsaved";
     SAVED: "已保存", "saved";
     SAVING: "保存中…", "saving…";
+    UNDONE: "已撤销上一次改动；还可撤销", "the last change is undone; changes left";
     REOPENED: "已按新的配置打开", "opened with the new configuration";
     NOT_REOPENED: "配置有误，仍按原来的工作", "the configuration cannot be used, so the former one goes on";
     FAULT: "个问题", "problem";

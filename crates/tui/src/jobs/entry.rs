@@ -39,7 +39,7 @@ pub struct JobEntry {
     pub worked: Duration,
     /// Progress of the whole job, where its stages are known beforehand.
     pub course: Option<RunShare>,
-    writes: bool,
+    pub(crate) writes: bool,
     /// The work, until it begins: what it holds goes when it has ended.
     run: Option<Runner>,
     job: Option<Job<Vec<Report>>>,

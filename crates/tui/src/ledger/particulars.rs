@@ -2,7 +2,6 @@
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::symbols::Marker;
 use ratatui::text::Line;
 use ratatui::widgets::{Axis, Block, Borders, Chart, Dataset, GraphType, Paragraph};
 use serde_json::Value;
@@ -144,7 +143,7 @@ fn draw_wealth(context: &PageContext<'_>, series: &Series, frame: &mut Frame<'_>
     let last = series.values.len() as f64;
     let date = |day: Option<&chrono::NaiveDate>| day.map(|day| day.format("%Y-%m-%d").to_string()).unwrap_or_default();
     let ground = [(0.0, 1.0), (last, 1.0)];
-    let line = |points| Dataset::default().marker(Marker::Braille).graph_type(GraphType::Line).data(points);
+    let line = |points| Dataset::default().marker(look::marker()).graph_type(GraphType::Line).data(points);
     let sets = vec![line(&ground).style(look::DIM), line(&points).style(look::KEY)];
     let x = Axis::default().bounds([0.0, last]).style(look::DIM);
     let x = x.labels([date(series.dates.first()), date(series.dates.last())]);

@@ -1,6 +1,6 @@
 //! Turns typed text into a question, and a question and its answer into a command and a table.
 
-use super::bench::{Answer, ModelCard, Question, Surprised, Tool};
+use super::bench::{Answer, ModelCard, PlaneMethod, Question, Surprised, Tool};
 use super::words;
 use crate::page::Table;
 use inkstone_base::language::{Language, Word};
@@ -17,7 +17,7 @@ pub(super) const LONGEST: usize = 4000;
 
 /// The question that a text means to a tool; none if something is still to be typed, an error if
 /// the text is no question.
-pub(super) fn question(tool: Tool, text: &str) -> Result<Option<Question>, Word> {
+pub(super) fn question(tool: Tool, text: &str, plane: PlaneMethod) -> Result<Option<Question>, Word> {
     let text = text.trim();
     if text.is_empty() && !matches!(tool, Tool::Plane | Tool::Following) {
         return Ok(None);
@@ -34,9 +34,9 @@ pub(super) fn question(tool: Tool, text: &str) -> Result<Option<Question>, Word>
             Question::Analogy([a, b, c].map(str::to_owned), MANY)
         }
         Tool::Plane => match text.parse::<usize>() {
-            Ok(count) => Question::MostFrequent(count.clamp(4, MOST)),
-            Err(_) if text.is_empty() => Question::MostFrequent(FREQUENT),
-            Err(_) => Question::Around(text.to_owned(), MANY),
+            Ok(count) => Question::MostFrequent(count.clamp(4, MOST), plane),
+            Err(_) if text.is_empty() => Question::MostFrequent(FREQUENT, plane),
+            Err(_) => Question::Around(text.to_owned(), MANY, plane),
         },
         Tool::Following => Question::Following(text.to_owned(), MANY),
         Tool::Surprise => Question::Surprise(text.to_owned()),
@@ -47,6 +47,7 @@ pub(super) fn question(tool: Tool, text: &str) -> Result<Option<Question>, Word>
 pub(super) fn command(card: &ModelCard, question: &Question, answer: Option<&Answer>) -> String {
     let model = quoted(&card.path.display().to_string());
     let list = |words: &[String]| quoted(&words.join(","));
+    let method = |by: PlaneMethod| if by == PlaneMethod::Tsne { " --method tsne" } else { "" };
     let text = if card.says_text { " --format text" } else { "" };
     match question {
         Question::Nearest(word, k) => format!("inkstone nearest --model {model} --words {} -k {k}", quoted(word)),
@@ -54,15 +55,16 @@ pub(super) fn command(card: &ModelCard, question: &Question, answer: Option<&Ans
             let plus = list(&[b.clone(), c.clone()]);
             format!("inkstone nearest --model {model} --words {plus} --minus {} -k {k}", quoted(a))
         }
-        Question::MostFrequent(n) => {
-            format!("inkstone projection --model {model} --top {n} --output projection.svg")
+        Question::MostFrequent(n, by) => {
+            format!("inkstone projection --model {model}{} --top {n} --output projection.svg", method(*by))
         }
-        Question::Around(word, _) => {
+        Question::Around(word, _, by) => {
             let shown = match answer {
                 Some(Answer::Plane(plane)) => plane.points.iter().map(|(word, _)| word.clone()).collect(),
                 _ => vec![word.clone()],
             };
-            format!("inkstone projection --model {model} --words {} --output projection.svg", list(&shown))
+            let by = method(*by);
+            format!("inkstone projection --model {model}{by} --words {} --output projection.svg", list(&shown))
         }
         Question::Following(after, k) => {
             format!("inkstone sample --model {model}{text} --after {} --top-k {k}", quoted(after))
@@ -109,17 +111,26 @@ mod tests {
 
     #[test]
     fn what_is_typed_becomes_the_question_it_means() {
-        assert_eq!(question(Tool::Nearest, "  "), Ok(None));
-        assert_eq!(question(Tool::Nearest, " 回购 "), Ok(Some(Question::Nearest("回购".into(), MANY))));
+        assert_eq!(question(Tool::Nearest, "  ", PlaneMethod::Pca), Ok(None));
+        assert_eq!(
+            question(Tool::Nearest, " 回购 ", PlaneMethod::Pca),
+            Ok(Some(Question::Nearest("回购".into(), MANY)))
+        );
         let words = ["涨", "大涨", "跌"].map(str::to_owned);
-        assert_eq!(question(Tool::Analogy, "涨　大涨，跌"), Ok(Some(Question::Analogy(words, MANY))));
+        assert_eq!(question(Tool::Analogy, "涨　大涨，跌", PlaneMethod::Pca), Ok(Some(Question::Analogy(words, MANY))));
         for wrong in ["涨 大涨", "涨 大涨 跌 大跌"] {
-            assert_eq!(question(Tool::Analogy, wrong), Err(words::THREE_WORDS));
+            assert_eq!(question(Tool::Analogy, wrong, PlaneMethod::Pca), Err(words::THREE_WORDS));
         }
-        assert_eq!(question(Tool::Plane, ""), Ok(Some(Question::MostFrequent(FREQUENT))));
-        assert_eq!(question(Tool::Plane, "1"), Ok(Some(Question::MostFrequent(4))));
-        assert_eq!(question(Tool::Plane, "回购"), Ok(Some(Question::Around("回购".into(), MANY))));
-        assert_eq!(question(Tool::Following, ""), Ok(Some(Question::Following(String::new(), MANY))));
+        assert_eq!(
+            question(Tool::Plane, "", PlaneMethod::Pca),
+            Ok(Some(Question::MostFrequent(FREQUENT, PlaneMethod::Pca)))
+        );
+        assert_eq!(question(Tool::Plane, "1", PlaneMethod::Pca), Ok(Some(Question::MostFrequent(4, PlaneMethod::Pca))));
+        assert_eq!(
+            question(Tool::Plane, "回购", PlaneMethod::Pca),
+            Ok(Some(Question::Around("回购".into(), MANY, PlaneMethod::Pca)))
+        );
+        assert_eq!(question(Tool::Following, "", PlaneMethod::Pca), Ok(Some(Question::Following(String::new(), MANY))));
     }
 
     #[test]

@@ -33,14 +33,52 @@ pub struct ModelBench {
     pub check: CheckTraining,
     /// Trains; the arguments are those behind `inkstone train`.
     pub train: TrainModel,
-    /// The default of a flag of `inkstone train KIND`, given without dashes, as it is typed.
-    pub default: fn(kind: &str, flag: &str) -> String,
+    /// The kinds of models that can be trained, the one that the form begins with first.
+    pub kinds: fn() -> Vec<TrainableModel>,
     /// The cleaned documents of the project, as `--input` takes them.
     pub corpus: String,
     /// Arguments that cut text as the project cuts it.
     pub cutting: Vec<String>,
     /// The folder that trained models go to.
     pub folder: String,
+}
+
+/// A kind of model that `inkstone train` fits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrainableModel {
+    /// Name after `inkstone train`.
+    pub name: String,
+    pub about: Message,
+    /// Flags of the model itself; input, format, limit in time, output, and cutting of text stand apart.
+    pub flags: Vec<TrainingFlag>,
+    /// True if it writes a folder.
+    pub is_folder: bool,
+    /// True if it takes the flags that cut text.
+    pub cuts: bool,
+}
+
+/// A flag of `inkstone train KIND`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrainingFlag {
+    /// Name without dashes.
+    pub name: String,
+    pub about: Message,
+    pub takes: FlagTakes,
+    /// The value without the flag, as it is typed; empty where the model chooses.
+    pub default: String,
+    /// The value that the form begins with.
+    pub proposed: String,
+    pub is_required: bool,
+}
+
+/// The values of a flag.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FlagTakes {
+    /// Anything that the command line accepts.
+    Text,
+    One(Vec<String>),
+    /// Given or not.
+    Switch,
 }
 
 /// An argument that cannot be used.
@@ -104,9 +142,9 @@ pub enum Question {
     /// The words that are to the third as the second is to the first; so many answers.
     Analogy([String; 3], usize),
     /// The most frequent words in the plane, so many.
-    MostFrequent(usize),
+    MostFrequent(usize, PlaneMethod),
     /// A word and its nearest in the plane, so many of these.
-    Around(String, usize),
+    Around(String, usize, PlaneMethod),
     /// The words that most probably follow a text, so many.
     Following(String, usize),
     /// The surprise of each token of a text.
@@ -135,13 +173,23 @@ pub enum Answer {
     Surprise(Vec<Surprised>),
 }
 
+/// The way words are laid into the plane.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PlaneMethod {
+    /// The two principal components.
+    #[default]
+    Pca,
+    /// t-SNE, which keeps neighbours together.
+    Tsne,
+}
+
 /// Words in the plane.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plane {
     /// Words and their places; those to be named first stand first.
     pub points: Vec<(String, [f64; 2])>,
-    /// Shares of the variance along both axes.
-    pub explained: [f64; 2],
+    /// Shares of the variance along both axes; none by t-SNE.
+    pub explained: Option<[f64; 2]>,
     /// The share of each word's nearest that are among its nearest points.
     pub kept: f64,
     pub svg: String,

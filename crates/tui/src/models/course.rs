@@ -30,7 +30,7 @@ struct Shared {
 
 /// A training that was started here.
 pub(super) struct Course {
-    pub(super) kind: &'static str,
+    pub(super) kind: String,
     pub(super) output: String,
     /// The command that does the same without a screen.
     pub(super) command: String,
@@ -46,7 +46,7 @@ pub(super) struct Course {
 
 impl Course {
     /// A training, and the work to start for it.
-    pub(super) fn new(kind: &'static str, output: String, command: String, work: Runner) -> (Course, Runner) {
+    pub(super) fn new(kind: String, output: String, command: String, work: Runner) -> (Course, Runner) {
         let shared: Arc<Mutex<Shared>> = Arc::default();
         let job_side = shared.clone();
         let run: Runner = Arc::new(move |ctx| {
@@ -139,7 +139,8 @@ mod tests {
     #[test]
     fn the_curve_follows_the_stage_that_trains_and_stays_bounded() {
         let ctx = Ctx::new(1, 1).unwrap();
-        let (mut course, run) = Course::new("word2vec", String::new(), String::new(), Arc::new(|_| Ok(Vec::new())));
+        let (mut course, run) =
+            Course::new("word2vec".to_owned(), String::new(), String::new(), Arc::new(|_| Ok(Vec::new())));
         lock(&course.shared).progress = Some(ctx.progress().clone());
         let stage = |name: &str, course: &mut Course, steps: usize| {
             let trained = ctx.stage(name, "words", Some(steps as u64), || {

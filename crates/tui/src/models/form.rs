@@ -1,18 +1,21 @@
-//! The form that a training is asked for with: a kind of model, what it reads and writes, and its settings.
+//! The form that a training is asked for with: a kind of model, what it reads and writes, and its flags, all as the command line describes
+//! them.
 
 use chrono::{NaiveDate, NaiveDateTime};
 
-use super::bench::{ArgumentFault, ModelBench, ModelCard};
-use super::settings::{KINDS, ModelKind, ModelSetting, Takes};
+use super::bench::{ArgumentFault, FlagTakes, ModelBench, ModelCard, TrainableModel, TrainingFlag};
 use super::words;
 use crate::errand::Errand;
 use crate::field::Field;
 use crate::list::Cursor;
 
-use inkstone_base::language::{Language, Word};
+use inkstone_base::language::Language;
 
 /// The formats of lines; the first one follows the name of the file.
 const FORMATS: [Option<&str>; 4] = [None, Some("tokens"), Some("text"), Some("jsonl")];
+
+/// The values of a switch, as words show them.
+const SWITCH: [&str; 2] = ["off", "on"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FormRow {
@@ -21,13 +24,17 @@ pub(super) enum FormRow {
     /// The format of the input's lines.
     Format,
     Until,
-    Setting(usize),
+    /// A flag of the kind, by its place.
+    Flag(usize),
     Output,
 }
 
 #[derive(Default)]
 pub(super) struct Form {
+    kinds: Vec<TrainableModel>,
     kind: usize,
+    /// What is typed to find a kind.
+    wanted_kind: Field,
     input: Field,
     /// Index of the chosen format in `FORMATS`.
     format: usize,
@@ -35,7 +42,7 @@ pub(super) struct Form {
     output: Field,
     /// True if the output was typed, not proposed.
     named: bool,
-    /// The values of the settings of each kind.
+    /// The values of the flags of each kind.
     values: Vec<Vec<Field>>,
     pub(super) cursor: Cursor,
     /// The line as it was before the user began to type.
@@ -48,8 +55,18 @@ pub(super) struct Form {
 }
 
 impl Form {
-    pub(super) fn kind(&self) -> &'static ModelKind {
-        &KINDS[self.kind.min(KINDS.len() - 1)]
+    /// The chosen kind; none before the first proposal.
+    pub(super) fn kind(&self) -> Option<&TrainableModel> {
+        self.kinds.get(self.kind)
+    }
+
+    /// Name of the chosen kind after `inkstone train`.
+    pub(super) fn kind_name(&self) -> &str {
+        self.kind().map_or("", |kind| &kind.name)
+    }
+
+    fn flags(&self) -> &[TrainingFlag] {
+        self.kind().map_or(&[], |kind| &kind.flags)
     }
 
     pub(super) fn output(&self) -> &str {
@@ -58,10 +75,10 @@ impl Form {
 
     /// The lines in order.
     pub(super) fn rows(&self) -> Vec<FormRow> {
-        let settings = (0..self.kind().settings.len()).map(FormRow::Setting);
+        let flags = (0..self.flags().len()).map(FormRow::Flag);
         [FormRow::Kind, FormRow::Input, FormRow::Format, FormRow::Until]
             .into_iter()
-            .chain(settings)
+            .chain(flags)
             .chain([FormRow::Output])
             .collect()
     }
@@ -71,50 +88,44 @@ impl Form {
         rows[self.cursor.at.min(rows.len() - 1)]
     }
 
-    /// Fills in what is still empty: settings, the project's corpus, a name that no model has.
+    /// Fills in what is still empty: flags, the project's corpus, a name that no model has.
     pub(super) fn propose(&mut self, bench: &ModelBench, cards: &[ModelCard]) {
-        if self.values.is_empty() {
-            let value = |kind: &ModelKind, setting: &ModelSetting| match (setting.proposed, setting.takes) {
-                (Some(proposed), _) => proposed.to_owned(),
-                (None, Takes::Switch([without, _])) => without.to_owned(),
-                (None, _) => (bench.default)(kind.name, setting.flag),
-            };
-            let values =
-                |kind: &ModelKind| kind.settings.iter().map(|setting| Field::new(value(kind, setting))).collect();
-            self.values = KINDS.iter().map(values).collect();
+        if self.kinds.is_empty() {
+            self.kinds = (bench.kinds)();
+            let values = |kind: &TrainableModel| kind.flags.iter().map(|flag| Field::new(&*flag.proposed)).collect();
+            self.values = self.kinds.iter().map(values).collect();
         }
         if self.input.text().is_empty() {
             self.input = Field::new(&*bench.corpus);
         }
         if !self.named {
             let taken = |name: &str| cards.iter().any(|card| card.path.as_os_str() == name);
+            let ending = if self.kind().is_some_and(|kind| kind.is_folder) { "" } else { ".model" };
             let names = (1..).map(|n: usize| {
                 let number = if n == 1 { String::new() } else { format!("-{n}") };
-                format!("{}/{}{number}.model", bench.folder, self.kind().name)
+                format!("{}/{}{number}{ending}", bench.folder, self.kind_name())
             });
-            self.output = Field::new(names.into_iter().find(|name| !taken(name)).unwrap_or_default());
+            let mut names = names.take(1 + cards.len());
+            self.output = Field::new(names.find(|name| !taken(name)).unwrap_or_default());
         }
     }
 
     /// Takes the next or the previous of the choices of the marked line; true when it has some.
     pub(super) fn change(&mut self, forward: bool) -> bool {
-        let turned = |at: usize, count: usize| (at + if forward { 1 } else { count - 1 }) % count;
+        let turned = |at: usize, count: usize| (at + if forward { 1 } else { count - 1 }) % count.max(1);
         match self.row() {
             FormRow::Kind => {
-                self.kind = turned(self.kind, KINDS.len());
+                self.kind = turned(self.kind, self.kinds.len());
                 true
             }
-            FormRow::Setting(number) => {
-                let choices: &[&str] = match &self.kind().settings[number].takes {
-                    Takes::One(choices) => choices,
-                    Takes::Switch(choices) => choices,
-                    _ => return false,
-                };
+            FormRow::Flag(number) => {
+                let choices = choices(&self.flags()[number]);
                 let Some(field) = self.values.get_mut(self.kind).and_then(|values| values.get_mut(number)) else {
                     return false;
                 };
                 let at = choices.iter().position(|choice| *choice == field.text()).unwrap_or(0);
-                *field = Field::new(choices[turned(at, choices.len())]);
+                let Some(choice) = choices.get(turned(at, choices.len())) else { return false };
+                *field = Field::new(&**choice);
                 true
             }
             FormRow::Format => {
@@ -133,13 +144,14 @@ impl Form {
     /// The text of a line, if it has one to type.
     pub(super) fn field(&mut self, row: FormRow) -> Option<&mut Field> {
         match row {
-            FormRow::Kind | FormRow::Format => None,
+            FormRow::Kind => Some(&mut self.wanted_kind),
+            FormRow::Format => None,
             FormRow::Input => Some(&mut self.input),
             FormRow::Until => Some(&mut self.until),
             FormRow::Output => Some(&mut self.output),
-            FormRow::Setting(number) => match self.kind().settings[number].takes {
-                Takes::One(_) | Takes::Switch(_) => None,
-                _ => self.values.get_mut(self.kind)?.get_mut(number),
+            FormRow::Flag(number) => match self.flags()[number].takes {
+                FlagTakes::Text => self.values.get_mut(self.kind)?.get_mut(number),
+                FlagTakes::One(_) | FlagTakes::Switch => None,
             },
         }
     }
@@ -147,16 +159,26 @@ impl Form {
     /// Starts editing the marked line; false where it has no text.
     pub(super) fn type_in(&mut self) -> bool {
         let row = self.row();
+        if row == FormRow::Kind {
+            self.wanted_kind = Field::default();
+        }
         self.before = self.field(row).map(|field| field.clone());
         self.typing = self.before.is_some();
         self.typing
     }
 
-    /// Ends the typing: the line stays as typed, or becomes what it was.
+    /// Ends the typing: the line stays as typed, or becomes what it was. Of the kinds, the first whose name begins so is taken, or else
+    /// the first that holds the letters.
     pub(super) fn end_typing(&mut self, keep: bool) {
         self.typing = false;
         let (row, before) = (self.row(), self.before.take());
-        if let (Some(field), Some(before)) = (self.field(row), before) {
+        if row == FormRow::Kind {
+            let wanted = std::mem::take(&mut self.wanted_kind);
+            let wanted = wanted.text().trim().to_lowercase();
+            let begins = self.kinds.iter().position(|kind| kind.name.starts_with(&wanted));
+            let found = begins.or_else(|| self.kinds.iter().position(|kind| kind.name.contains(&wanted)));
+            self.kind = found.filter(|_| keep && !wanted.is_empty()).unwrap_or(self.kind);
+        } else if let (Some(field), Some(before)) = (self.field(row), before) {
             if !keep {
                 *field = before;
             } else if row == FormRow::Output && *field != before {
@@ -168,52 +190,73 @@ impl Form {
         }
     }
 
-    /// The name of a line, what it means, and what it holds.
-    pub(super) fn line(&self, row: FormRow) -> (&'static str, Word, &Field) {
+    /// The flag of a line without dashes; empty for the kind.
+    pub(super) fn flag(&self, row: FormRow) -> &str {
         match row {
-            FormRow::Kind => ("", words::MODEL, &NOTHING),
-            FormRow::Input => ("input", words::INPUT, &self.input),
-            FormRow::Format => ("format", words::W_FORMAT, &NOTHING),
-            FormRow::Until => ("until", words::UNTIL_FIELD, &self.until),
-            FormRow::Output => ("output", words::OUTPUT, &self.output),
-            FormRow::Setting(number) => {
-                let ModelSetting { flag, about, .. } = &self.kind().settings[number];
-                (flag, *about, self.value(number))
-            }
+            FormRow::Kind => "",
+            FormRow::Input => "input",
+            FormRow::Format => "format",
+            FormRow::Until => "until",
+            FormRow::Output => "output",
+            FormRow::Flag(number) => &self.flags()[number].name,
         }
     }
 
-    fn value(&self, number: usize) -> &Field {
-        self.values.get(self.kind).and_then(|values| values.get(number)).unwrap_or(&NOTHING)
+    /// The meaning of a line.
+    pub(super) fn about(&self, row: FormRow, language: Language) -> &str {
+        match row {
+            FormRow::Kind => self.kind().map_or("", |kind| kind.about.to(language)),
+            FormRow::Input => words::INPUT.to(language),
+            FormRow::Format => words::W_FORMAT.to(language),
+            FormRow::Until => words::UNTIL_FIELD.to(language),
+            FormRow::Output => words::OUTPUT.to(language),
+            FormRow::Flag(number) => self.flags()[number].about.to(language),
+        }
+    }
+
+    /// The text that a line holds.
+    pub(super) fn held(&self, row: FormRow) -> &Field {
+        match row {
+            FormRow::Kind => &self.wanted_kind,
+            FormRow::Format => &NOTHING,
+            FormRow::Input => &self.input,
+            FormRow::Until => &self.until,
+            FormRow::Output => &self.output,
+            FormRow::Flag(number) => {
+                self.values.get(self.kind).and_then(|values| values.get(number)).unwrap_or(&NOTHING)
+            }
+        }
     }
 
     /// True if a line is changed by choosing.
     pub(super) fn chooses(&self, row: FormRow) -> bool {
         match row {
             FormRow::Kind | FormRow::Format => true,
-            FormRow::Setting(number) => {
-                matches!(self.kind().settings[number].takes, Takes::One(_) | Takes::Switch(_))
-            }
+            FormRow::Flag(number) => self.flags()[number].takes != FlagTakes::Text,
             _ => false,
         }
     }
 
+    /// True if a line can be typed in.
+    pub(super) fn types(&self, row: FormRow) -> bool {
+        row == FormRow::Kind || !self.chooses(row)
+    }
+
     /// The fault of a line: of its value first, then those that the command line found.
     pub(super) fn fault(&self, row: FormRow, language: Language) -> Option<String> {
-        let (flag, _, field) = self.line(row);
-        let text = field.text().trim();
+        let text = self.held(row).text().trim();
         let own = match row {
-            FormRow::Kind | FormRow::Format => None,
             FormRow::Input | FormRow::Output => text.is_empty().then(|| words::A_PATH.to(language).to_owned()),
             FormRow::Until => (!text.is_empty() && !is_time(text)).then(|| words::A_TIME.to(language).to_owned()),
-            FormRow::Setting(number) => self.kind().settings[number].fault(text, language).or_else(|| {
-                let longest = self.kind().settings.iter().position(|setting| setting.flag == "maxn")?;
-                let above = text.parse::<u64>().ok()? > self.value(longest).text().trim().parse::<u64>().ok()?;
-                (flag == "minn" && above).then(|| words::SHORT_ABOVE_LONG.to(language).to_owned())
-            }),
+            FormRow::Flag(number) => {
+                let missing = self.flags()[number].is_required && text.is_empty();
+                missing.then(|| words::NEEDED.to(language).to_owned())
+            }
+            FormRow::Kind | FormRow::Format => None,
         };
         own.or_else(|| {
             let faults = self.checked.as_ref()?.get()?;
+            let flag = self.flag(row);
             faults.iter().find(|fault| fault.flag == flag).map(|fault| fault.why.to(language).to_owned())
         })
     }
@@ -222,7 +265,7 @@ impl Form {
         let checked = self.checked.as_ref()?;
         let rows = self.rows();
         let of_none =
-            |fault: &&ArgumentFault| rows.iter().all(|row| self.line(*row).0 != fault.flag || *row == FormRow::Kind);
+            |fault: &&ArgumentFault| rows.iter().all(|row| self.flag(*row) != fault.flag || *row == FormRow::Kind);
         checked.fault().or_else(|| checked.get()?.iter().find(of_none).map(|fault| &*fault.why))
     }
 
@@ -231,9 +274,9 @@ impl Form {
         self.rows().iter().position(|row| self.fault(*row, language).is_some())
     }
 
-    /// The arguments behind `inkstone train`; settings that are as the command has them are left out.
+    /// The arguments behind `inkstone train`; flags that are as the command has them are left out.
     pub(super) fn arguments(&self, bench: &ModelBench, seed: u64) -> Vec<String> {
-        let mut args = vec![self.kind().name.to_owned()];
+        let mut args = vec![self.kind_name().to_owned()];
         let mut pair = |flag: &str, value: &str| args.extend([format!("--{flag}"), value.to_owned()]);
         pair("input", self.input.text().trim());
         if let Some(format) = self.format() {
@@ -244,23 +287,35 @@ impl Form {
         }
         pair("output", self.output.text().trim());
         let mut switches = Vec::new();
-        for (number, ModelSetting { flag, takes, .. }) in self.kind().settings.iter().enumerate() {
-            let value = self.value(number).text().trim();
+        for (number, TrainingFlag { name, takes, default, .. }) in self.flags().iter().enumerate() {
+            let value = self.held(FormRow::Flag(number)).text().trim();
             match takes {
-                Takes::Switch([_, given]) if value == *given => switches.push(format!("--{flag}")),
-                Takes::Switch(_) => {}
-                _ if value == (bench.default)(self.kind().name, flag) => {}
-                _ => pair(flag, value),
+                FlagTakes::Switch if value == SWITCH[1] => switches.push(format!("--{name}")),
+                FlagTakes::Switch => {}
+                _ if value == *default || value.is_empty() => {}
+                _ => pair(name, value),
             }
         }
         if seed != 1 {
             pair("seed", &seed.to_string());
         }
         args.extend(switches);
-        if self.input.text() == bench.corpus {
+        if self.input.text() == bench.corpus && self.kind().is_some_and(|kind| kind.cuts) {
             args.extend(bench.cutting.iter().cloned());
         }
         args
+    }
+}
+
+/// The values that a line goes through; none where it is typed.
+fn choices(flag: &TrainingFlag) -> Vec<String> {
+    match &flag.takes {
+        FlagTakes::One(choices) if flag.default.is_empty() => {
+            [String::new()].into_iter().chain(choices.iter().cloned()).collect()
+        }
+        FlagTakes::One(choices) => choices.clone(),
+        FlagTakes::Switch => SWITCH.map(str::to_owned).to_vec(),
+        FlagTakes::Text => Vec::new(),
     }
 }
 

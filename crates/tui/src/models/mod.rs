@@ -15,7 +15,6 @@ mod plane;
 mod results;
 #[cfg(test)]
 mod screens;
-mod settings;
 mod state;
 #[cfg(test)]
 mod testing;
@@ -23,5 +22,8 @@ mod training;
 mod view;
 mod words;
 
-pub use bench::{Answer, ArgumentFault, AskModel, ModelBench, ModelCard, Plane, Question, Surprised, Tool};
+pub use bench::{
+    Answer, ArgumentFault, AskModel, FlagTakes, ModelBench, ModelCard, Plane, PlaneMethod, Question, Surprised, Tool,
+    TrainableModel, TrainingFlag,
+};
 pub(crate) use state::ModelsPage;

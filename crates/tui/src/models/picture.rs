@@ -2,7 +2,6 @@
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::symbols::Marker;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Axis, Chart, Dataset, GraphType, Paragraph, Wrap};
 
@@ -33,8 +32,7 @@ pub(super) fn draw_form(context: &PageContext<'_>, form: &Form, frame: &mut Fram
     let drawn: Vec<Line<'_>> = shown.map(|(at, row)| line(context, form, (at, *row), value, wide)).collect();
     frame.render_widget(Paragraph::new(drawn), lines);
     if form.typing {
-        let (_, _, field) = form.line(form.row());
-        let (_, cursor) = field.window(value);
+        let (_, cursor) = form.held(form.row()).window(value);
         let row = lines.y as usize + form.cursor.at.saturating_sub(form.cursor.top);
         let (column, last) = (lines.x as usize + 2 + NAME + cursor, lines.right().saturating_sub(1));
         field::put_cursor(column, last, u16::try_from(row).unwrap_or(u16::MAX), frame);
@@ -58,15 +56,15 @@ fn line<'a>(
     value: usize,
     wide: usize,
 ) -> Line<'a> {
-    let (flag, about, field) = form.line(row);
+    let field = form.held(row);
     let here = at == form.cursor.at;
-    let name = if row == FormRow::Kind { context.say(words::MODEL) } else { flag };
+    let name = if row == FormRow::Kind { context.say(words::MODEL) } else { form.flag(row) };
     let mark = if here { "▸ " } else { "  " };
     let held = match row {
-        FormRow::Kind => format!("‹ {} ›", form.kind().name),
-        FormRow::Format => format!("‹ {} ›", form.format().unwrap_or_else(|| context.say(words::BY_NAME))),
-        _ if form.chooses(row) => format!("‹ {} ›", field.text()),
         _ if here && form.typing => field.window(value).0,
+        FormRow::Kind => format!("‹ {} ›", form.kind_name()),
+        FormRow::Format => format!("‹ {} ›", form.format().unwrap_or_else(|| context.say(words::BY_NAME))),
+        _ if form.chooses(row) => format!("‹ {} ›", choice(context, field.text())),
         FormRow::Until if field.text().is_empty() => context.say(words::NO_LIMIT).to_owned(),
         _ => field.text().to_owned(),
     };
@@ -76,10 +74,9 @@ fn line<'a>(
         None => {
             let corpus = context.workspace.models.as_ref().map(|bench| bench.corpus.as_str());
             let text = match row {
-                FormRow::Kind => "",
                 FormRow::Input if corpus == Some(field.text()) => context.say(words::THIS_CORPUS),
                 FormRow::Until => context.say(words::A_TIME),
-                _ => context.say(about),
+                _ => form.about(row, context.language),
             };
             (text.to_owned(), look::DIM)
         }
@@ -95,6 +92,16 @@ fn line<'a>(
         Span::styled(width::left(&held, value), of_value),
         Span::styled(format!(" {}", width::cut(&message, rest)), style),
     ])
+}
+
+/// A choice as it is shown: a switch by a word, a flag without a value by a dash.
+fn choice<'a>(context: &PageContext<'_>, value: &'a str) -> &'a str {
+    match value {
+        "on" => context.say(words::ON),
+        "off" => context.say(words::OFF),
+        "" => "–",
+        other => other,
+    }
 }
 
 pub(super) fn draw_course(context: &PageContext<'_>, course: &Course, frame: &mut Frame<'_>, area: Rect) {
@@ -191,7 +198,7 @@ fn draw_curve(context: &PageContext<'_>, course: &Course, frame: &mut Frame<'_>,
     let end = total.unwrap_or(last).max(last).max(1.0);
     let (low, high) = (least - room, most + room);
     let data =
-        Dataset::default().marker(Marker::Braille).graph_type(GraphType::Line).style(look::KEY).data(&course.curve);
+        Dataset::default().marker(look::marker()).graph_type(GraphType::Line).style(look::KEY).data(&course.curve);
     let number = |value: f64| Line::raw(figures::number(value, 3));
     let count = |value: f64| Line::raw(figures::count(value as u64));
     let x = Axis::default().bounds([0.0, end]).labels([count(0.0), count(end / 2.0), count(end)]).style(look::DIM);

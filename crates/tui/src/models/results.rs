@@ -85,11 +85,16 @@ fn below(context: &PageContext<'_>, models: &ModelsPage, wide: usize) -> Option<
         }
         Answer::Surprise(_) => return None,
         Answer::Plane(shown) => {
-            let [x, y] = shown.explained.map(figures::percent);
             let kept = figures::percent(shown.kept);
+            let method = match shown.explained {
+                Some(shares) => {
+                    let [x, y] = shares.map(figures::percent);
+                    format!("PCA {} {x} + {y}", context.say(words::VARIANCE))
+                }
+                None => "t-SNE".to_owned(),
+            };
             format!(
-                "PCA {} {x} + {y} · {} {kept} · {} {}",
-                context.say(words::VARIANCE),
+                "{method} · {} {kept} · {} {}",
                 context.say(words::KEPT),
                 figures::count(shown.points.len() as u64),
                 context.say(words::WORDS_UNIT)

@@ -92,7 +92,8 @@ fn words_lie_in_the_plane() {
     assert!(
         bench.app.command().ends_with("projection --model models/word2vec.model --top 150 --output projection.svg")
     );
-    bench.press("/回购<enter>");
+    assert!(bench.screen(SMALL, "p").contains("PCA") && bench.app.command().contains("--method tsne"));
+    bench.press("p/回购<enter>");
     assert!(bench.app.command().contains("--words 回购,增持,减持"), "{}", bench.app.command());
 }
 
@@ -155,7 +156,7 @@ fn the_form_is_checked_line_by_line_before_anything_starts() {
     // word2vec.model is there: the name that is proposed is another.
     bench.press("<left>");
     assert!(bench.app.command().contains("--output models/word2vec-2.model"), "{}", bench.app.command());
-    let faults = bench.screen(SMALL, "jjj/ 2024-02-30<enter>j/x<enter>");
+    let faults = bench.screen(SMALL, "jjj/ 2024-02-30<enter>");
     insta::assert_snapshot!("form_faults_english", faults);
     let refused = bench.screen(SMALL, "<enter>");
     assert!(refused.contains("fix what is marked first") && !bench.app.busy(), "{refused}");
@@ -164,11 +165,14 @@ fn the_form_is_checked_line_by_line_before_anything_starts() {
     assert!(nowhere.contains("✗ there is no nowhere.jsonl"), "{nowhere}");
     let kept = bench.screen(SMALL, "k/zzz<esc>");
     assert!(!kept.contains("zzz") && kept.contains("nowhere.jsonl"), "{kept}");
-    // Every kind has a form that asks for a command without faults.
-    for _ in 0..super::settings::KINDS.len() {
-        let picture = bench.screen(LARGE, "g<right>");
-        assert!(picture.contains("‹ "), "{picture}");
-    }
+    // A kind is found by some letters of its name; a switch and a choice turn.
+    assert!(bench.screen(LARGE, "g/gram<enter>").contains("‹ ngram ›"));
+    assert!(bench.app.command().starts_with("inkstone train ngram "), "{}", bench.app.command());
+    bench.press("gjjjjj<right>");
+    assert!(bench.app.command().contains("--smoothing katz"), "{}", bench.app.command());
+    bench.press("g/word<enter>gjjjj<right>");
+    assert!(bench.app.command().contains(" --sg"), "{}", bench.app.command());
+    assert!(bench.screen(LARGE, "g/nothing<enter>").contains("‹ word2vec ›"), "no kind has this name");
 }
 
 #[test]

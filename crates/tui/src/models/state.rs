@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use serde_json::Value;
 
 use super::asked::{self, LONGEST};
-use super::bench::{Answer, AskModel, ModelBench, ModelCard, Question, Tool};
+use super::bench::{Answer, AskModel, ModelBench, ModelCard, PlaneMethod, Question, Tool};
 use super::course::Course;
 use super::form::Form;
 use super::{view, words};
@@ -54,6 +54,8 @@ pub struct ModelsPage {
     opened: Option<(PathBuf, AskModel)>,
     /// The line of the answer that is marked, or the first one seen.
     pub(super) result: Cursor,
+    /// The way words are laid into the plane.
+    pub(super) plane_by: PlaneMethod,
     pub(super) form: Form,
     pub(super) course: Option<Course>,
     /// The file to mark when the list comes.
@@ -91,7 +93,7 @@ impl ModelsPage {
         match self.below {
             Below::Card => self.card().is_some_and(|card| !card.tools.is_empty()),
             Below::Tool(_) => true,
-            Below::Form => !self.form.chooses(self.form.row()),
+            Below::Form => self.form.types(self.form.row()),
             Below::Course => false,
         }
     }
@@ -154,6 +156,12 @@ impl ModelsPage {
     /// Shows a tool; it is asked at once if something is typed for it, or nothing is needed.
     pub(super) fn show(&mut self, tool: Tool, desk: &Desk<'_>) {
         if self.offers(tool) {
+            if tool == Tool::Plane && self.tool() == Some(Tool::Plane) {
+                self.plane_by = match self.plane_by {
+                    PlaneMethod::Pca => PlaneMethod::Tsne,
+                    PlaneMethod::Tsne => PlaneMethod::Pca,
+                };
+            }
             self.below = Below::Tool(tool);
             self.asked = None;
             self.ask(desk);
@@ -167,7 +175,7 @@ impl ModelsPage {
             self.asked = None;
             return;
         };
-        let question = match asked::question(tool, self.text(tool).text()) {
+        let question = match asked::question(tool, self.text(tool).text(), self.plane_by) {
             Ok(Some(question)) => question,
             Ok(None) => {
                 self.asked = None;

@@ -5,9 +5,13 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 
-use super::{Answer, ArgumentFault, AskModel, ModelBench, ModelCard, Plane, Question, Surprised, Tool};
+use super::{
+    Answer, ArgumentFault, AskModel, FlagTakes, ModelBench, ModelCard, Plane, Question, Surprised, Tool,
+    TrainableModel, TrainingFlag,
+};
 use crate::Runner;
 use inkstone_base::data::Report;
+use inkstone_base::language::Message;
 use inkstone_base::message;
 
 const OF_WORDS: [Tool; 3] = [Tool::Nearest, Tool::Analogy, Tool::Plane];
@@ -86,18 +90,18 @@ fn answer(question: &Question) -> Result<Answer> {
             Answer::Near { words: words(*k), made }
         }
         Question::Analogy(_, k) => Answer::Near { words: words(*k), made: Vec::new() },
-        Question::MostFrequent(n) => {
+        Question::MostFrequent(n, _) => {
             let point = |at: usize| {
                 let (angle, far) = (at as f64 * 2.399, (at as f64 + 0.5).sqrt());
                 (NEAR[at % NEAR.len()].to_owned(), [far * angle.cos(), far * angle.sin()])
             };
             let points = (0..(*n).min(60)).map(point).collect();
-            Answer::Plane(Plane { points, explained: [0.214, 0.087], kept: 0.41, svg: "<svg/>".to_owned() })
+            Answer::Plane(Plane { points, explained: Some([0.214, 0.087]), kept: 0.41, svg: "<svg/>".to_owned() })
         }
-        Question::Around(word, _) => {
+        Question::Around(word, _, _) => {
             let points =
                 vec![(word.clone(), [0.0, 0.0]), ("增持".to_owned(), [1.0, 0.4]), ("减持".to_owned(), [-1.0, 1.0])];
-            Answer::Plane(Plane { points, explained: [0.5, 0.25], kept: 1.0, svg: "<svg/>".to_owned() })
+            Answer::Plane(Plane { points, explained: Some([0.5, 0.25]), kept: 1.0, svg: "<svg/>".to_owned() })
         }
         Question::Following(text, _) => {
             let next = [("股份", 0.412), ("计划", 0.221), ("公司", 0.1), ("</s>", 0.05), ("的", 0.0004)];
@@ -147,21 +151,59 @@ fn check(args: &[String]) -> Vec<ArgumentFault> {
     faults
 }
 
-fn default(kind: &str, flag: &str) -> &'static str {
-    match (kind, flag) {
-        (_, "dim" | "x-max") => "100",
-        ("glove", "window" | "epochs") => "15",
-        (_, "window" | "epochs" | "negative" | "min-count") => "5",
-        (_, "sample") => "0.001",
-        (_, "minn" | "order") => "3",
-        (_, "maxn") => "6",
-        (_, "smoothing") => "kneser-ney",
-        (_, "ngram-range") => "1,1",
-        (_, "min-df") => "2",
-        (_, "max-df") => "1.0",
-        (_, "max-features") => "0",
-        _ => "",
-    }
+/// Two kinds of models with some of their flags.
+pub(super) fn kinds() -> Vec<TrainableModel> {
+    let flag = |name: &str, zh: &str, en: &str, default: &str, proposed: &str, takes: FlagTakes| TrainingFlag {
+        name: name.to_owned(),
+        about: Message { zh: zh.to_owned(), en: en.to_owned() },
+        takes,
+        default: default.to_owned(),
+        proposed: proposed.to_owned(),
+        is_required: false,
+    };
+    let dim = || flag("dim", "向量的维数", "Values of a vector", "100", "100", FlagTakes::Text);
+    let kind = |name: &str, about: Message, flags: Vec<TrainingFlag>| TrainableModel {
+        name: name.to_owned(),
+        about,
+        flags,
+        is_folder: false,
+        cuts: true,
+    };
+    vec![
+        kind(
+            "word2vec",
+            message!("预测邻词的词向量", "Word vectors that predict their neighbours"),
+            vec![
+                flag("sg", "skip-gram 而非 CBOW", "Skip-gram, not CBOW", "off", "off", FlagTakes::Switch),
+                dim(),
+                flag("window", "两侧各看几个词", "Words on each side", "5", "5", FlagTakes::Text),
+            ],
+        ),
+        kind(
+            "fasttext",
+            message!("带字串的词向量", "Word vectors with character n-grams"),
+            vec![
+                dim(),
+                flag("minn", "最短的字串", "The shortest character n-gram", "3", "1", FlagTakes::Text),
+                flag("maxn", "最长的字串", "The longest character n-gram", "6", "3", FlagTakes::Text),
+            ],
+        ),
+        kind(
+            "ngram",
+            message!("n 元语言模型", "An n-gram language model"),
+            vec![
+                flag("order", "最长几个词", "Words of the longest n-gram", "3", "3", FlagTakes::Text),
+                flag(
+                    "smoothing",
+                    "平滑方法",
+                    "The smoothing",
+                    "kneser-ney",
+                    "kneser-ney",
+                    FlagTakes::One(["kneser-ney", "katz"].map(str::to_owned).to_vec()),
+                ),
+            ],
+        ),
+    ]
 }
 
 /// Works with these files, and trains by `work`.
@@ -171,7 +213,7 @@ pub(super) fn bench(cards: Vec<ModelCard>, work: Runner) -> ModelBench {
         open: Arc::new(|path, _| open(path)),
         check: Arc::new(check),
         train: Arc::new(move |_| work.clone()),
-        default: |kind, flag| default(kind, flag).to_owned(),
+        kinds,
         corpus: ".inkstone/clean".to_owned(),
         cutting: vec!["--dict".to_owned(), "words.txt".to_owned()],
         folder: "models".to_owned(),

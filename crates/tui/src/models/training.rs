@@ -61,8 +61,8 @@ impl ModelsPage {
     fn start(&mut self, bench: &ModelBench, desk: &Desk<'_>) {
         let args = self.form.arguments(bench, desk.workspace.seed);
         let command = training_command(&args);
-        let (kind, output) = (self.form.kind().name, self.form.output().trim().to_owned());
-        let (course, run) = Course::new(kind, output.clone(), command.clone(), (bench.train)(args));
+        let (kind, output) = (self.form.kind_name().to_owned(), self.form.output().trim().to_owned());
+        let (course, run) = Course::new(kind.clone(), output.clone(), command.clone(), (bench.train)(args));
         let name = format!("{} {kind}", desk.say(words::TRAIN));
         desk.order(PageRequest::Start(Work { name, command, writes: true, run }));
         self.wanted = Some(output.into());

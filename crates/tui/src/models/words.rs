@@ -37,7 +37,7 @@ words! {
     SURPRISE: "困惑度", "perplexity";
     HINT_NEAREST: "按 / 输入一个词", "press / and type a word";
     HINT_ANALOGY: "按 / 输入三个词 A B C：求 D，使 D 之于 C 如 B 之于 A", "press / and type three words A B C: D is to C as B is to A";
-    HINT_PLANE: "按 / 输入词数（最常见的）或一个词（它的近邻）", "press / and type how many of the most frequent, or a word for its nearest";
+    HINT_PLANE: "按 / 输入词数（最常见的）或一个词（它的近邻）；再按 p 在 PCA 与 t-SNE 间切换", "press / and type how many of the most frequent, or a word for its nearest; p again turns from PCA to t-SNE";
     HINT_FOLLOWING: "按 / 输入一段话的开头", "press / and type how a text begins";
     HINT_SURPRISE: "按 / 输入一句话", "press / and type a sentence";
     ASKING: "正在问模型…", "asking the model…";
@@ -73,14 +73,11 @@ words! {
     CANNOT_START: "先改正标出的项", "fix what is marked first";
     JOB_BUSY: "有任务正在进行：训练会排队，轮到时自动开始", "a job is under way: the training will wait in the queue";
     CHECKING: "正在检查…", "checking…";
-    WHOLE: "整数", "whole number";
-    NUMBER: "数", "number";
     A_TIME: "2023-12-31，可带时刻 15:00:00", "2023-12-31 [15:00:00]";
+    NEEDED: "必须填写", "must be given";
+    ON: "是", "yes";
+    OFF: "否", "no";
     A_PATH: "写一个路径", "write a path";
-    A_RANGE: "写最短与最长，如 1,2", "two numbers, as 1,2";
-    LIMITS: "写各阶门槛，如 0,0,1，或留空", "numbers, as 0,0,1";
-    A_SHARE: "写篇数或带小数点的份额", "a count, or 0.0 to 1.0";
-    SHORT_ABOVE_LONG: "minn 大于 maxn", "minn is above maxn";
 
     TRAINING: "训练中", "training";
     READING_TEXT: "正在读取语料", "reading the text";
@@ -101,23 +98,6 @@ words! {
 
     W_FORMAT: "每行如何书写", "how lines are written";
     BY_NAME: "按文件名", "by the file's name";
-    W_ARCHITECTURE: "架构", "architecture";
-    W_DIM: "向量维数", "values of a vector";
-    W_WINDOW: "两侧各看几个词", "words on each side";
-    W_NEGATIVE: "每个正例的负例", "negative samples a word";
-    W_EPOCHS: "训练轮数", "passes over the text";
-    W_MIN_COUNT: "少于此数的词略去", "rarer words are left out";
-    W_SAMPLE: "高频词下采样阈值", "frequent words thinned";
-    W_MINN: "最短字串，0 为不用", "shortest character gram";
-    W_MAXN: "最长字串，0 为不用", "longest one; 0: none";
-    W_X_MAX: "共现次数封顶", "count where weights end";
-    W_ORDER: "n 元阶数", "words of longest n-gram";
-    W_SMOOTHING: "平滑", "share of unseen words";
-    W_PRUNE: "按阶剪枝", "limits for each order";
-    W_NGRAM_RANGE: "词串长度", "words of a term";
-    W_MIN_DF: "少于此数的文档则略去", "in fewer docs: left out";
-    W_MAX_DF: "多于此数的文档则略去", "in more docs: left out";
-    W_MAX_FEATURES: "最多留几列，0 不限", "columns kept; 0: all";
 }
 
 pub(super) fn tool(tool: Tool) -> Word {

@@ -192,7 +192,7 @@ mod tests {
         buffer.set_string(0, 1, "─▄⠁", Style::new());
         buffer.set_string(6, 1, "跌", Style::new().add_modifier(Modifier::REVERSED));
         assert_eq!(text(&buffer), "涨<5%\n─▄⠁   跌\n");
-        let svg = svg(&buffer, Theme::new(Shade::Dark, Depth::True, |_| None));
+        let svg = svg(&buffer, Theme::new(Shade::Dark, Depth::True, None, |_| None));
         assert!(svg.contains(
             "<text x=\"0\" y=\"14\" textLength=\"18\" lengthAdjust=\"spacingAndGlyphs\" fill=\"#e86a62\">涨</text>"
         ));

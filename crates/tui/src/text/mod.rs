@@ -379,6 +379,11 @@ impl PageState for TextPage {
         }
     }
 
+    fn document(&self) -> Option<(String, String)> {
+        let subject = &self.shown.as_ref()?.subject;
+        Some((subject.text.clone(), subject.document.doc_id.clone()))
+    }
+
     fn table(&self, desk: &Desk<'_>) -> Option<Table> {
         let shown = self.shown.as_ref()?;
         match self.focus {

@@ -85,7 +85,7 @@ impl Welcome {
             folder,
             messenger: Messenger::new(bench.threads, 1, events),
             language: bench.language,
-            theme: Theme::new(Shade::Auto, Depth::Auto, |name| std::env::var(name).ok()),
+            theme: Theme::new(Shade::Auto, Depth::Auto, None, |name| std::env::var(name).ok()),
             size: Rect::new(0, 0, size.0, size.1),
             marked: 0,
             guide: None,

@@ -10,11 +10,12 @@ use inkstone_base::language::Word;
 use inkstone_base::message;
 use inkstone_features::models;
 use inkstone_features::standalone::{
-    self, Fitted, Known, Line, LineFormat, ProjectionParams, Shown, look_up, nearest_to_sum, nearest_words,
+    self, Fitted, Known, Line, LineFormat, ProjectionMethod, ProjectionParams, Shown, look_up, nearest_to_sum,
+    nearest_words,
 };
 use inkstone_models::Part;
 use inkstone_models::ngram::is_arpa;
-use inkstone_tui::{Answer, AskModel, Plane, Question, Surprised};
+use inkstone_tui::{Answer, AskModel, Plane, PlaneMethod, Question, Surprised};
 
 /// Makes a model ready to be asked.
 pub(super) fn open(path: &Path, ctx: &Ctx) -> Result<AskModel> {
@@ -36,15 +37,15 @@ fn answer(model: &dyn Fitted, question: &Question, ctx: &Ctx) -> Result<Answer> 
             let near = nearest_to_sum(model, &[b.clone(), c.clone()], std::slice::from_ref(a), *k, ctx)?;
             Ok(near.neighbours)
         }),
-        Question::MostFrequent(n) => plane(model, Shown::Top((*n).max(1)), ctx),
-        Question::Around(word, n) => {
+        Question::MostFrequent(n, by) => plane(model, Shown::Top((*n).max(1)), *by, ctx),
+        Question::Around(word, n, by) => {
             if let Some(unknown) = unknown(model, word)? {
                 return Ok(unknown);
             }
             let found = nearest_words(model, std::slice::from_ref(word), *n, ctx)?;
             let near = found.into_iter().flat_map(|near| near.neighbours).map(|named| named.name);
             let words: Vec<String> = std::iter::once(word.clone()).chain(near).collect();
-            plane(model, Shown::Words(&words), ctx)
+            plane(model, Shown::Words(&words), *by, ctx)
         }
         Question::Following(text, k) => {
             let following = model
@@ -89,14 +90,19 @@ fn unknown(model: &dyn Fitted, word: &str) -> Result<Option<Answer>> {
     })
 }
 
-fn plane(model: &dyn Fitted, shown: Shown<'_>, ctx: &Ctx) -> Result<Answer> {
-    let (projection, report) = standalone::project(model, shown, &ProjectionParams::default(), ctx)?;
+fn plane(model: &dyn Fitted, shown: Shown<'_>, by: PlaneMethod, ctx: &Ctx) -> Result<Answer> {
+    let method = match by {
+        PlaneMethod::Pca => ProjectionMethod::Pca,
+        PlaneMethod::Tsne => ProjectionMethod::Tsne,
+    };
+    let params = ProjectionParams { method, ..ProjectionParams::default() };
+    let (projection, report) = standalone::project(model, shown, &params, ctx)?;
     let number = |value: &serde_json::Value| value.as_f64().unwrap_or(f64::NAN);
     let fact = |name: &str| report.facts.get(name).cloned().unwrap_or_default();
     let explained = fact("explained");
     Ok(Answer::Plane(Plane {
         points: projection.points().map(|(word, point)| (word.to_owned(), point)).collect(),
-        explained: [number(&explained[0]), number(&explained[1])],
+        explained: (method == ProjectionMethod::Pca).then(|| [number(&explained[0]), number(&explained[1])]),
         kept: number(&fact("neighbours_kept")),
         svg: projection.svg()?,
     }))

@@ -29,7 +29,7 @@ pub(super) fn bench(opened: &OpenProject) -> Option<ModelBench> {
         open: Arc::new(answers::open),
         check: Arc::new(training::check),
         train: Arc::new(training::train),
-        default: training::default,
+        kinds: training::kinds,
     })
 }
 

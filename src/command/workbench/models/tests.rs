@@ -7,7 +7,7 @@ use inkstone_base::data::Document;
 use inkstone_base::job::Ctx;
 use inkstone_tables::corpus::documents_to_frame;
 use inkstone_tables::project::Project;
-use inkstone_tui::{Answer, ModelCard, Question, Tool};
+use inkstone_tui::{Answer, FlagTakes, ModelCard, PlaneMethod, Question, Tool};
 
 fn ctx() -> Ctx {
     Ctx::new(2, 1).unwrap()
@@ -64,9 +64,9 @@ fn word_vectors_know_their_time_and_answer_for_their_words() {
     assert!(word == "订金" && alike.contains(&"订单".to_owned()));
     let three = ["增长", "下降", "超出"].map(str::to_owned);
     assert!(matches!(ask(Question::Analogy(three, 2)), Answer::Near { words, .. } if words.len() == 2));
-    let Answer::Plane(plane) = ask(Question::MostFrequent(6)) else { panic!("a plane") };
-    assert!(plane.points.len() == 6 && plane.svg.starts_with("<svg") && plane.explained[0] > 0.0);
-    let Answer::Plane(plane) = ask(Question::Around("订单".into(), 4)) else { panic!("a plane") };
+    let Answer::Plane(plane) = ask(Question::MostFrequent(6, PlaneMethod::Tsne)) else { panic!("a plane") };
+    assert!(plane.points.len() == 6 && plane.svg.starts_with("<svg"));
+    let Answer::Plane(plane) = ask(Question::Around("订单".into(), 4, PlaneMethod::Pca)) else { panic!("a plane") };
     assert!(plane.points.len() == 5 && plane.points[0].0 == "订单");
     assert!(model(&Question::Following("订单".into(), 3), &ctx()).is_err());
 }
@@ -121,6 +121,8 @@ fn arguments_are_refused_by_name() {
         training::check(&args).into_iter().map(|fault| fault.flag).collect::<Vec<_>>()
     };
     assert_eq!(faults(&["glove", "--input", &clean, "--output", "nowhere/m.model", "--dim", "x"]), ["dim"]);
+    let two = ["glove", "--input", &clean, "--output", "nowhere/m.model", "--dim", "x", "--window", "y"];
+    assert_eq!(faults(&two), ["dim", "window"], "all faults at once");
     assert_eq!(faults(&["glove", "--input", &clean, "--output", "nowhere/m.model", "--until", "soon"]), ["until"]);
     assert_eq!(faults(&["tfidf", "--input", "nowhere.jsonl", "--output", "nowhere/m.model"]), ["input"]);
     let file = shown(&file);
@@ -148,10 +150,33 @@ fn files_that_are_no_models_are_passed_over_and_broken_ones_told() {
 }
 
 #[test]
-fn the_form_begins_with_the_defaults_of_the_command_line() {
+fn the_form_has_every_kind_with_the_flags_and_defaults_of_the_command_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let clean = shown(project(dir.path()).clean().folder());
+    let kinds = training::kinds();
+    assert!(kinds.len() > 40 && kinds[0].name == "word2vec", "{} kinds", kinds.len());
+    for kind in &kinds {
+        let texts = kind.flags.iter().map(|flag| (&flag.about, &*flag.name)).chain([(&kind.about, "")]);
+        for (about, flag) in texts {
+            assert!(about.zh.chars().any(|c| ('一'..='龥').contains(&c)), "{} --{flag}: {about:?}", kind.name);
+            assert!(!about.en.is_empty() && about.en.is_ascii(), "{} --{flag}: {about:?}", kind.name);
+        }
+        // What the form proposes is a command that the command line takes, once what must be given is given.
+        let output = shown(&dir.path().join(&kind.name));
+        let mut args = vec![kind.name.clone(), "--input".to_owned(), clean.clone(), "--output".to_owned(), output];
+        for flag in kind.flags.iter().filter(|flag| flag.proposed != flag.default && flag.takes == FlagTakes::Text) {
+            args.extend([format!("--{}", flag.name), flag.proposed.clone()]);
+        }
+        let needed: Vec<String> =
+            kind.flags.iter().filter(|flag| flag.is_required).map(|flag| flag.name.clone()).collect();
+        let faults: Vec<String> = training::check(&args).into_iter().map(|fault| fault.flag).collect();
+        assert!(faults.iter().all(|fault| needed.contains(fault)), "{}: {faults:?}", kind.name);
+        assert_eq!(faults.is_empty(), needed.is_empty(), "{}: {faults:?}, {needed:?}", kind.name);
+    }
     for (kind, flag, default) in [
         ("word2vec", "dim", "100"),
         ("word2vec", "sample", "0.001"),
+        ("word2vec", "sg", "off"),
         ("fasttext", "maxn", "6"),
         ("glove", "window", "15"),
         ("glove", "x-max", "100"),
@@ -164,6 +189,7 @@ fn the_form_begins_with_the_defaults_of_the_command_line() {
         ("lsa", "min-df", "2"),
         ("lsa", "max-df", "1.0"),
     ] {
-        assert_eq!(training::default(kind, flag), default, "{kind} --{flag}");
+        let flags = &kinds.iter().find(|trained| trained.name == kind).unwrap().flags;
+        assert_eq!(flags.iter().find(|known| known.name == flag).unwrap().default, default, "{kind} --{flag}");
     }
 }
