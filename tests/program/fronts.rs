@@ -193,6 +193,54 @@ fn a_terminal_closed_in_the_middle_of_a_run_loses_nothing_that_was_finished() {
     assert_same_files(&demo::small().results(), &results(folder.path()));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_run_that_is_left_behind_goes_on_and_the_next_workbench_follows_it() {
+    let folder = sources();
+    let project = Project::new(folder.path().join(".inkstone"));
+    let has = |stage: &str| std::fs::read_to_string(project.state()).is_ok_and(|text| text.contains(stage));
+    let (drawn, code) = on_a_terminal(folder.path(), &["run", "-c", "workbench.toml", "--lang", "en"], |keys| {
+        wait_until("the documents", || has("\"ingest\""));
+        keys.press("q");
+        keys.see("let them go on in the background");
+        keys.press("d");
+    });
+    assert_eq!(code, Some(0), "{drawn}");
+    assert!(drawn.contains("the jobs go on in the background"), "{drawn}");
+    assert!(!has("\"export\""), "the run was over");
+    let (drawn, code) = on_a_terminal(folder.path(), &["-c", "workbench.toml", "--lang", "en"], |keys| {
+        keys.see("following the background run");
+        wait_until("the export", || has("\"export\""));
+        wait_until("the end of the run", || matches!(lock::take(&project.lock(), "test"), Ok(Attempt::Ours(_))));
+    });
+    assert_eq!(code, Some(0), "{drawn}");
+    assert_nothing_half_written(folder.path());
+    assert_same_files(&demo::small().results(), &results(folder.path()));
+}
+
+#[cfg(unix)]
+#[test]
+fn the_editor_has_the_terminal_and_its_change_is_read() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let desk = Desk::new();
+    desk.run().finished();
+    let (file, editor) = (desk.folder().join("workbench.toml"), desk.folder().join("editor.sh"));
+    std::fs::write(&editor, "#!/bin/sh\necho \"edits $1\"\nprintf '\\n# from the editor\\n' >> \"$1\"\n").unwrap();
+    std::fs::set_permissions(&editor, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let command = inkstone(desk.folder(), &["--lang", "en"]).env("EDITOR", &editor).env_remove("VISUAL");
+    let (drawn, code) = drawn_by(command, |keys| {
+        keys.see("Inkstone");
+        keys.press("E");
+        keys.see("edits workbench.toml");
+        keys.see("opened with the new configuration");
+        keys.press("?");
+        keys.see("All keys");
+    });
+    assert_eq!(code, Some(0), "{drawn}");
+    assert!(std::fs::read_to_string(file).unwrap().ends_with("# from the editor\n"));
+}
+
 #[test]
 fn a_second_workbench_says_that_it_only_reads() {
     let desk = Desk::new();

@@ -258,10 +258,23 @@ fn the_palette_finds_commands_by_letters_chinese_and_pinyin_and_does_them() {
     assert!(bench.screen(SMALL, "<ctrl-u>台账").contains("台账"));
     bench.press("<enter>");
     assert_eq!(bench.app.page, Page::Ledger);
-    let none = bench.screen(SMALL, "<ctrl-p>qqqqqqq");
-    assert!(none.contains("没有这样的命令"), "{none}");
+    // Where no command has such a name, its letters can stand in documents.
+    let documents = bench.screen(SMALL, "<ctrl-p>回购");
+    assert!(documents.contains("筛选文档：回购"), "{documents}");
+    bench.press("<end><pgdn><pgdn><enter>");
+    assert!(bench.app.dialog.is_none() && bench.app.page == Page::Corpus);
+    assert!(bench.screen(SMALL, "").contains("回购"));
+    bench.press("f<ctrl-u><enter>:3<enter>");
+    assert!(bench.screen(LARGE, "").contains("3 / 9"), "a number leads to its line");
+    let factor = bench.screen(SMALL, ":tone");
+    assert!(factor.contains("因子 ›"), "{factor}");
     bench.press("<enter>");
-    assert!(bench.app.dialog.is_none() && bench.app.page == Page::Ledger, "nothing marked, nothing done");
+    assert_eq!(bench.app.page, Page::Factor);
+    let mut empty = Bench::open(&self::empty(), |w| w.factors.clear());
+    let none = empty.screen(SMALL, "<ctrl-p>qqqqqqq");
+    assert!(none.contains("没有这样的命令"), "{none}");
+    empty.press("<enter>");
+    assert!(empty.app.dialog.is_none(), "nothing marked, nothing done");
     let other = bench.screen(LARGE, "L:rejects");
     assert!(other.contains("Jobs › rejects"), "{other}");
     bench.press("<enter>");
