@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::through;
+use crate::{has_library, through};
 
 fn page(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/course").join(name);
@@ -50,4 +50,11 @@ fn the_page_on_counting_prints_what_it_says() {
 #[test]
 fn the_page_on_vectors_prints_what_it_says() {
     follow("vectors");
+}
+
+#[test]
+fn the_page_on_contextual_models_prints_what_it_says() {
+    if has_library() {
+        follow("contextual");
+    }
 }

@@ -1,5 +1,6 @@
 //! The repository itself: heavy crates by one door, a map that is true, a README that can be typed.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -203,11 +204,36 @@ fn the_readme_can_be_typed_in_both_languages() {
 
 #[test]
 fn links_between_the_papers_lead_somewhere() {
-    for file in ["README.md", "README.zh-CN.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/decisions/README.md"] {
+    for file in [
+        "README.md",
+        "README.zh-CN.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "docs/decisions/README.md",
+        "docs/methods.md",
+        "docs/methods.zh-CN.md",
+    ] {
         let text = text(file);
         let folder = Path::new(file).parent().unwrap();
         for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
             assert!(link.starts_with("http") || root().join(folder).join(link).exists(), "{file} links to {link}");
         }
+    }
+}
+
+#[test]
+fn the_methods_name_tests_that_exist_and_the_same_in_both_languages() {
+    let all: String = sources(&["src", "crates", "tests"]).into_iter().map(|(_, text)| text).collect();
+    let is_name = |code: &&str| code.contains('_') && code.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let named = |file: &str| -> BTreeSet<String> {
+        let methods = text(file);
+        let proofs = methods.lines().filter(|line| line.starts_with("| ")).filter_map(|row| row.rsplit(" | ").next());
+        proofs.flat_map(|proof| proof.split('`').skip(1).step_by(2)).filter(is_name).map(str::to_owned).collect()
+    };
+    let tests = named("docs/methods.md");
+    assert_eq!(tests, named("docs/methods.zh-CN.md"));
+    assert!(tests.len() > 100, "only {} tests were found: does this test read the table?", tests.len());
+    for test in tests {
+        assert!(all.contains(&format!("fn {test}(")), "docs/methods.md names {test}, which is no test");
     }
 }

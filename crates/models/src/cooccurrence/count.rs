@@ -228,6 +228,39 @@ mod tests {
     }
 
     #[test]
+    fn neighbours_of_three_sentences_make_the_matrix_of_seven_words() {
+        // I like deep learning. I like NLP. I enjoy flying. Words: I, like, enjoy, deep, learning, NLP, flying.
+        let documents = [vec![0, 1, 3, 4], vec![0, 1, 5], vec![0, 2, 6]];
+        let params = CooccurrenceParams { window: 1, ..CooccurrenceParams::default() };
+        let counts = counted(&documents, &params, 1);
+        let by_hand: [&[(u32, f32)]; 7] = [
+            &[(1, 2.0), (2, 1.0)],
+            &[(0, 2.0), (3, 1.0), (5, 1.0)],
+            &[(0, 1.0), (6, 1.0)],
+            &[(1, 1.0), (4, 1.0)],
+            &[(3, 1.0)],
+            &[(1, 1.0)],
+            &[(2, 1.0)],
+        ];
+        for (word, expected) in by_hand.into_iter().enumerate() {
+            assert_eq!(row(&counts, word), expected, "word {word}");
+        }
+    }
+
+    #[test]
+    fn ratios_tell_what_goes_with_ice_and_what_with_steam() {
+        // GloVe's paper, table 1, with counts that make round ratios. Words: ice, steam, solid, gas, water, fashion.
+        let times = [(0, [8, 1, 6, 1]), (1, [1, 8, 6, 1])];
+        let pairs = times.iter().flat_map(|&(word, times)| (2..).zip(times).map(move |(other, n)| (word, other, n)));
+        let documents: Vec<Vec<u32>> =
+            pairs.flat_map(|(word, other, n)| std::iter::repeat_n(vec![word, other], n)).collect();
+        let counts = counted(&documents, &CooccurrenceParams::default(), 1);
+        let share = |word: usize, place: usize| f64::from(row(&counts, word)[place].1) / counts.sums[word];
+        let ratios: Vec<f64> = (0..4).map(|place| share(0, place) / share(1, place)).collect();
+        assert_eq!(ratios, [8.0, 0.125, 1.0, 1.0]);
+    }
+
+    #[test]
     fn neither_threads_nor_scratch_files_change_a_count() {
         let documents: Vec<Vec<u32>> =
             (0..40u32).map(|i| (0..i % 13).map(|j| (i * 7 + j * j * 3) % 20).collect()).collect();

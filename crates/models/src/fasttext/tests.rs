@@ -149,6 +149,16 @@ fn features_of_words_and_characters_bear_their_names() {
 }
 
 #[test]
+fn three_characters_in_a_row_are_those_of_the_paper() {
+    let params = FastTextParams { minn: 3, maxn: 3, bucket: 1000, ..FastTextParams::supervised() };
+    let words = vec![("book".into(), 3), (END_OF_LINE.into(), 3)];
+    let dictionary = Dictionary::new(words, vec![("__label__a".into(), 1)], 6, &params).unwrap();
+    let tokens = ["book"];
+    let names: Vec<String> = dictionary.named_features(&tokens).iter().map(|(_, f)| f.name(&tokens)).collect();
+    assert_eq!(names, ["book", "<bo", "boo", "ook", "ok>", "</s>"]);
+}
+
+#[test]
 fn quantisation_keeps_what_matters() {
     let ctx = Ctx::new(2, 1).unwrap();
     let reference = reference();

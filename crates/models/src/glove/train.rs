@@ -234,6 +234,14 @@ mod tests {
     }
 
     #[test]
+    fn rare_pairs_weigh_less_and_frequent_ones_no_more() {
+        let params = GloveParams::default();
+        for (count, weight) in [(0.0, 0.0), (1.0, 0.0316228), (50.0, 0.5946036), (100.0, 1.0), (3000.0, 1.0)] {
+            assert!((params.weight(count) - weight).abs() < 1e-7, "{count}: {}", params.weight(count));
+        }
+    }
+
+    #[test]
     fn a_step_goes_along_the_finite_differences_of_the_loss() {
         let pair = Pair { word: 0, context: 0, log: 1.5, weight: 0.7 };
         let part = |stream| {

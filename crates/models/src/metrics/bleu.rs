@@ -224,6 +224,17 @@ mod tests {
     }
 
     #[test]
+    fn shares_of_found_sequences_are_those_worked_by_hand() {
+        // Dive into Deep Learning, section 10.7: A B B C D for A B C D E F. The share of four tokens, 0 of 2, is smoothed.
+        let tokens = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let bleu = sentence_bleu(&tokens("A B B C D"), &tokens("A B C D E F"));
+        for (precision, expected) in bleu.precisions.into_iter().zip([4.0 / 5.0, 3.0 / 4.0, 1.0 / 3.0, 1.0 / 4.0]) {
+            assert!((precision - 100.0 * expected).abs() < 1e-12, "{precision}, not {expected}");
+        }
+        assert!((bleu.brevity - (-0.2f64).exp()).abs() < 1e-12);
+    }
+
+    #[test]
     fn by_hand() {
         let tokens = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
         let bleu = sentence_bleu(&tokens("a b c d"), &tokens("a b c d e"));

@@ -174,3 +174,27 @@ pub(super) fn backward<T: Real>(
     }
     FilterGradients { filters: by_filters, bias: by_bias }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Values of one filter over two words in all windows of a text, and the largest.
+    fn filtered(dim: usize, filter: &[f64], text: &[f64]) -> (Vec<f64>, Vec<f64>) {
+        let params = TextNetParams { widths: vec![2], maps: 1, dim, ..TextNetParams::default() };
+        let filters = [Filters::new(2, dim, filter, &[0.0])];
+        let (largest, maps) = forward(&params, &filters, text, vec![(0, text.len() / dim)]);
+        (maps.values[0].clone(), largest)
+    }
+
+    #[test]
+    fn filters_give_the_values_worked_by_hand() {
+        // Dive into Deep Learning, section 16.3: a filter over one channel, and one over three, whose sums are added.
+        let text: Vec<f64> = (0..7u32).map(f64::from).collect();
+        assert_eq!(filtered(1, &[1.0, 2.0], &text), (vec![2.0, 5.0, 8.0, 11.0, 14.0, 17.0], vec![17.0]));
+        let text: Vec<f64> = (0..7u32).flat_map(|word| [word, word + 1, word + 2]).map(f64::from).collect();
+        let filter = [1.0, 3.0, -1.0, 2.0, 4.0, -3.0];
+        assert_eq!(filtered(3, &filter, &text), (vec![2.0, 8.0, 14.0, 20.0, 26.0, 32.0], vec![32.0]));
+        assert_eq!([2, 3, 4].map(|width| windows(11, width)), [10, 9, 8]);
+    }
+}

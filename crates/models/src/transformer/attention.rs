@@ -169,3 +169,23 @@ fn through_softmax<T: Real>(by: &mut [T], weights: &[T], columns: usize, scale: 
         },
     );
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scaled_products_of_14_and_12_become_shares_of_88_and_12_percent() {
+        // Products of 112 and 96 with keys of 64 numbers: 14 and 12.
+        let mut scores = [112.0f64, 96.0];
+        softmax(&mut scores, 2, 1.0 / 8.0, false);
+        let first = 1.0 / (1.0 + (-2.0f64).exp());
+        assert!((first - 0.88).abs() < 0.001);
+        assert!((scores[0] - first).abs() < 1e-9 && (scores[1] - (1.0 - first)).abs() < 1e-9, "{scores:?}");
+        // The first token of a text that is read from left to right sees itself alone.
+        let mut scores = [112.0f64, 96.0, 112.0, 96.0];
+        softmax(&mut scores, 2, 1.0 / 8.0, true);
+        assert_eq!(scores[..2], [1.0, 0.0]);
+        assert!((scores[2] - first).abs() < 1e-9, "{scores:?}");
+    }
+}

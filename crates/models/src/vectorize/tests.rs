@@ -96,6 +96,25 @@ fn the_textbook_formula_and_the_log_count_are_as_by_hand() {
 }
 
 #[test]
+fn words_characters_and_pairs_of_words_are_counted_as_by_hand() {
+    let counted = |row: &[(&str, f32)]| row.iter().map(|&(term, value)| (term.to_owned(), value)).collect::<Vec<_>>();
+    let characters = fit(&["自 然 语 言 处 理"], &all(VectorizerParams::preset(Preset::Onehot))).unwrap();
+    assert_eq!(characters.0.terms().len(), 6);
+    assert_eq!(row(&characters, "语 语"), counted(&[("语", 1.0)]));
+    let docs = ["John likes to watch movies Mary likes movies too", "John also likes to watch football games"];
+    let bags = fit(&docs, &all(VectorizerParams::preset(Preset::Bow))).unwrap();
+    assert_eq!(bags.0.terms().len(), 10);
+    let first =
+        [("John", 1.0), ("Mary", 1.0), ("likes", 2.0), ("movies", 2.0), ("to", 1.0), ("too", 1.0), ("watch", 1.0)];
+    assert_eq!(row(&bags, docs[0]), counted(&first));
+    let params = VectorizerParams { ngram_range: (2, 2), ..VectorizerParams::preset(Preset::Bow) };
+    let pairs = fit(&docs, &all(params)).unwrap();
+    assert_eq!(pairs.0.terms().len(), 12);
+    let second = ["John also", "also likes", "football games", "likes to", "to watch", "watch football"];
+    assert_eq!(row(&pairs, docs[1]), counted(&second.map(|term| (term, 1.0))));
+}
+
+#[test]
 fn bm25_is_as_by_hand() {
     // Lengths 4, 2, 3; mean 3. 回购 is in 2 of 3 documents: idf = ln(1 + 1.5 / 2.5) = ln 1.6; 增长 in 1: ln(1 + 2.5 / 1.5) = ln(8/3).
     let docs = ["回购 回购 增长 公司", "公司 回购", "公司 减持 公司"];

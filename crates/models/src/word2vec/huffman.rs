@@ -77,6 +77,15 @@ mod tests {
     }
 
     #[test]
+    fn the_weighted_length_of_all_paths_is_least() {
+        // Two turns for each word would be 2 x 27 = 54. Here it is 13 x 1 + 7 x 2 + (4 + 3) x 3 = 48.
+        let counts = [13, 7, 4, 3];
+        let tree = Huffman::new(&counts);
+        let lengths = (0..4).map(|word| tree.path(word).0.len() as u64);
+        assert_eq!(counts.iter().zip(lengths).map(|(count, length)| count * length).sum::<u64>(), 48);
+    }
+
+    #[test]
     fn the_mean_length_is_within_a_bit_of_the_entropy() {
         let counts: Vec<u64> = (1..=500u64).map(|rank| 100_000 / rank).collect();
         let total = counts.iter().sum::<u64>() as f64;

@@ -143,6 +143,39 @@ fn scores_by_hand() {
     assert_eq!(beams[1].ids, [2, 0]);
 }
 
+/// A model of the tokens A, B, C and the end (0 to 3), by what was written.
+struct Steps;
+
+impl NextToken for Steps {
+    fn next(&mut self, prefixes: &[Vec<u32>], _: &[usize]) -> Result<Vec<Vec<f32>>> {
+        let row = |prefix: &Vec<u32>| {
+            let shares: [f32; 4] = match prefix[1..] {
+                [] => [0.5, 0.2, 0.2, 0.1],
+                [0] => [0.1, 0.4, 0.3, 0.2],
+                [0, 1] => [0.2, 0.2, 0.4, 0.2],
+                [0, 1, 2] => [0.1, 0.1, 0.2, 0.6],
+                [0, 2] => [0.1, 0.6, 0.2, 0.1],
+                [0, 2, 1] => [0.1, 0.2, 0.1, 0.6],
+                _ => [0.25; 4],
+            };
+            shares.map(f32::ln).to_vec()
+        };
+        Ok(prefixes.iter().map(row).collect())
+    }
+}
+
+#[test]
+fn two_beams_find_a_better_text_than_greedy_search() {
+    // Dive into Deep Learning, section 10.8: 0.5 x 0.4 x 0.4 x 0.6 = 0.048 and 0.5 x 0.3 x 0.6 x 0.6 = 0.054; scores over the length to 0.75.
+    for (beams, ids, probability) in [(1, [0, 1, 2, 3], 0.048f32), (2, [0, 2, 1, 3], 0.054)] {
+        let params =
+            SearchParams { beams, max_new_tokens: 4, length_penalty: 0.75, eos: vec![3], ..SearchParams::default() };
+        let found = search(&mut Steps, &[3], &params).unwrap();
+        assert_eq!(found[0].ids, ids, "{beams}");
+        assert!((found[0].score - probability.ln() / 4f32.powf(0.75)).abs() < 1e-6, "{}", found[0].score);
+    }
+}
+
 #[test]
 fn first_and_last_tokens_can_be_forced() {
     let mut model = Same(vec![0.0, 3.0, 2.0, 1.0]);

@@ -82,6 +82,19 @@ fn maximum_likelihood_is_as_by_hand() {
 }
 
 #[test]
+fn the_sentences_about_sam_have_the_probabilities_of_the_textbook() {
+    // Jurafsky and Martin, Speech and Language Processing, chapter 3.
+    let texts = ["I am Sam", "Sam I am", "I do not like green eggs and ham"];
+    let model = Asked::new(&texts, &params(Smoothing::Mle, 2));
+    assert_near(model.p("", "I"), 2.0 / 3.0);
+    assert_near(model.p("", "Sam"), 1.0 / 3.0);
+    assert_near(model.p("I", "am"), 2.0 / 3.0);
+    assert_near(model.p("I", "do"), 1.0 / 3.0);
+    assert_near(model.p("am", "Sam"), 1.0 / 2.0);
+    assert_near(model.p("Sam", "</s>"), 1.0 / 2.0);
+}
+
+#[test]
 fn added_counts_are_as_by_hand() {
     let model = Asked::new(&TEXTS, &params(Smoothing::AddK, 1));
     assert_near(model.p("增", "增"), 3.0 / 11.0);
