@@ -12,7 +12,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::layout::{Position, Rect};
 
 use super::action::Action;
-use super::commands::{Command, Keymap, Palette, leads_there};
+use super::commands::{Command, Keymap, Palette, has_table, leads_there};
 use super::context::PageContext;
 use super::corpus::CorpusPage;
 use super::desk::{Desk, PageRequest};
@@ -487,6 +487,7 @@ impl App {
             Action::Help => self.dialog = Some(Dialog::Help(0)),
             Action::Quit if self.jobs.busy() => self.dialog = Some(Dialog::Question(PendingQuestion::Quit)),
             Action::Quit => self.quit = true,
+            Action::MarkRow if !has_table(self.page) => self.act(Action::PageDown),
             _ => {
                 let area = view::page_area(self.size);
                 self.with(self.page, |page, desk| page.act(action, area, desk));
@@ -525,7 +526,7 @@ impl App {
 
     fn learn(&mut self, answer: Answer) {
         match answer {
-            Answer::Rejects(rejects) => self.jobs.take_rejects(rejects),
+            Answer::Rejects(rejects) => self.jobs.take_rejects(rejects, self.language),
             Answer::Reports(reports) => self.jobs.take_reports(reports),
         }
     }

@@ -29,6 +29,7 @@ mod hostile;
 mod instance;
 mod intent;
 mod jobs;
+mod kit;
 mod laboratory;
 #[cfg(test)]
 mod languages;
@@ -80,7 +81,7 @@ use inkstone_base::job::Ctx;
 use inkstone_base::{figures, width};
 use inkstone_tables::project::Project;
 
-pub use corpus::read_filter;
+pub use corpus::{ScoredFeature, read_filter};
 pub use factor::{Judgement, JudgementOf, PlantedOf, PlantedTruth, Tracing};
 pub use features::{FeatureBench, FeatureListing, FeatureSet, FeatureState, SearchSummary};
 pub use forms::{Change, FormBench, SettingEntry, SettingFault, SettingGroup, Sheet, Template};
