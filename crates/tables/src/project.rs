@@ -136,6 +136,11 @@ impl Project {
         self.dir.join("rejects.jsonl")
     }
 
+    /// The user's notes on documents, one JSON object a line.
+    pub fn notes(&self) -> PathBuf {
+        self.dir.join("notes.jsonl")
+    }
+
     /// Earlier values of documents and prices that a later delivery changed.
     pub fn revisions(&self) -> PathBuf {
         self.dir.join("revisions.parquet")

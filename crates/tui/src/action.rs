@@ -8,8 +8,8 @@ pub enum Action {
     Open,
     Search,
     Filter,
-    SortTable,
     TurnOrder,
+    AddNote,
     Fold,
     Unfold,
     NextHit,
@@ -90,18 +90,29 @@ pub enum Action {
     // Ledger
     LedgerOpen,
     LedgerView,
-    LedgerSort,
     LedgerFilter,
     LedgerDelete,
     LedgerReread,
 
     // Jobs
+    OpenReject,
     Rejects,
     Panes,
     FindInLog,
     Watch,
     NextJob,
     PreviousJob,
+
+    // Tables
+    SortTable,
+    ColumnLeft,
+    ColumnRight,
+    ChooseColumns,
+    HideColumn,
+    Frequencies,
+    Summary,
+    MarkRow,
+    OnlyMarked,
 
     // Everywhere
     Start,
@@ -137,4 +148,18 @@ pub enum Action {
     Tour,
     Help,
     Quit,
+}
+
+impl Action {
+    /// True for what Enter does on the pages that have tables.
+    pub(crate) fn is_enter(self) -> bool {
+        use Action::{EnterModel, FeatureOpen, LedgerOpen, Open, OpenDocument, OpenReject};
+        matches!(self, Open | FeatureOpen | LedgerOpen | EnterModel | OpenDocument | OpenReject)
+    }
+
+    /// True if it moves the cursor of a list.
+    pub(crate) fn is_move(self) -> bool {
+        use Action::{Down, First, Last, PageDown, PageUp, Up};
+        matches!(self, Down | Up | PageDown | PageUp | First | Last)
+    }
 }

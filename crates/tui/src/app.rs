@@ -14,7 +14,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::layout::Rect;
 
 use super::action::Action;
-use super::commands::{Command, Keymap, Palette};
+use super::commands::{Command, Keymap, Palette, has_table};
 use super::context::PageContext;
 use super::corpus::CorpusPage;
 use super::desk::{Desk, PageRequest};
@@ -473,6 +473,7 @@ impl App {
                 self.dialog = Some(Dialog::Question(PendingQuestion::Quit))
             }
             Action::Quit => self.quit = true,
+            Action::MarkRow if !has_table(self.page) => self.act(Action::PageDown),
             _ => {
                 let area = view::page_area(self.size);
                 self.with(self.page, |page, desk| page.act(action, area, desk));
@@ -511,7 +512,7 @@ impl App {
 
     fn learn(&mut self, answer: Answer) {
         match answer {
-            Answer::Rejects(rejects) => self.jobs.take_rejects(rejects),
+            Answer::Rejects(rejects) => self.jobs.take_rejects(rejects, self.language),
             Answer::Reports(reports) => self.jobs.take_reports(reports),
         }
     }

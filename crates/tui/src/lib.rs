@@ -29,6 +29,7 @@ mod hostile;
 mod instance;
 mod intent;
 mod jobs;
+mod kit;
 mod laboratory;
 #[cfg(test)]
 mod languages;
@@ -82,7 +83,7 @@ use inkstone_base::language::Message;
 use inkstone_base::{figures, width};
 use inkstone_tables::project::Project;
 
-pub use corpus::read_filter;
+pub use corpus::{ScoredFeature, read_filter};
 pub use factor::{Judgement, JudgementOf, PlantedOf, PlantedTruth, Tracing};
 pub use features::{FeatureBench, FeatureListing, FeatureSet, FeatureState, SearchSummary};
 pub use forms::{Change, ChangeHistory, FormBench, SettingEntry, SettingFault, SettingGroup, Sheet, Template};

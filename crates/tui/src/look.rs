@@ -15,6 +15,8 @@ pub(crate) const NOTE: Style = Style::new().fg(Color::Yellow);
 pub(crate) const BAD: Style = Style::new().fg(Color::Red);
 pub(crate) const GOOD: Style = Style::new().fg(Color::Green);
 pub(crate) const SELECTED: Style = Style::new().add_modifier(Modifier::REVERSED);
+/// A passage that a search found.
+pub(crate) const FOUND: Style = Style::new().fg(Color::Yellow).add_modifier(Modifier::BOLD);
 pub(crate) const NAME: Style = Style::new().fg(Color::Yellow).add_modifier(Modifier::UNDERLINED);
 pub(crate) const TOKENS: [Style; 2] = [Style::new().fg(Color::Cyan), Style::new().fg(Color::Blue)];
 

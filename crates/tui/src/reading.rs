@@ -22,8 +22,11 @@ use inkstone_base::{error, message};
 use inkstone_corpus::ingest::IngestLog;
 use inkstone_tables::project::Project;
 
-/// Rejects that the screen lists; the rest is counted.
-pub(crate) const REJECTS_SHOWN: usize = 5000;
+/// Rejects of a group that are kept; the rest is counted.
+const KEPT_OF_GROUP: u64 = 1000;
+
+/// Rejects that are kept in all.
+const KEPT: usize = 20_000;
 
 /// A reading that a page asks for.
 pub enum Request {
@@ -55,11 +58,20 @@ pub struct Reject {
     pub raw: Option<String>,
 }
 
-/// Rows that ingest set aside: the first of them, and how many in all.
+/// Rejects of a file for the same reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RejectGroup {
+    pub reason: String,
+    pub file: String,
+    pub count: u64,
+}
+
+/// Rows that ingest set aside: the first of each group, and how many each group has.
 #[derive(Debug, Default)]
 pub struct Rejects {
-    /// The first [`REJECTS_SHOWN`].
     pub rows: Vec<Reject>,
+    /// In the order of their first rows.
+    pub groups: Vec<RejectGroup>,
     pub total: u64,
 }
 
@@ -135,14 +147,21 @@ fn rejects(project: &Project) -> Result<Rejects> {
     let files = log.iter().flat_map(|log| &log.files);
     let encodings: BTreeMap<&str, &str> =
         files.filter_map(|f| Some((f.path.as_str(), f.encoding.as_ref()?.name.as_str()))).collect();
+    let mut known: BTreeMap<(String, String), usize> = BTreeMap::new();
     let file = std::fs::File::open(path).with_context(|| message!("无法打开 {}", "cannot open {}", path.display()))?;
     for line in BufReader::new(file).split(b'\n') {
         let line = line.with_context(|| message!("无法读取 {}", "cannot read {}", path.display()))?;
         rejects.total += 1;
-        if rejects.rows.len() < REJECTS_SHOWN {
-            let mut row: Reject = serde_json::from_slice(&line).with_context(|| {
-                message!("{1} 的第 {0} 行不是拒收记录", "line {} of {} is not a reject", rejects.total, path.display())
-            })?;
+        let mut row: Reject = serde_json::from_slice(&line).with_context(|| {
+            message!("{1} 的第 {0} 行不是拒收记录", "line {} of {} is not a reject", rejects.total, path.display())
+        })?;
+        let next = rejects.groups.len();
+        let at = *known.entry((row.reason.clone(), row.file.clone())).or_insert(next);
+        if at == next {
+            rejects.groups.push(RejectGroup { reason: row.reason.clone(), file: row.file.clone(), count: 0 });
+        }
+        rejects.groups[at].count += 1;
+        if rejects.groups[at].count <= KEPT_OF_GROUP && rejects.rows.len() < KEPT {
             row.raw = row.raw.map(|raw| original(&raw, encodings.get(row.file.as_str()).copied()));
             rejects.rows.push(row);
         }

@@ -50,6 +50,8 @@ fn an_empty_project_says_what_to_do() {
 fn rejects_are_listed_with_their_rows() {
     let mut bench = Bench::open(&filled(), |_| ());
     insta::assert_snapshot!("rejects", bench.screen(SMALL, "9xj"));
+    insta::assert_snapshot!("rejects_of_a_group_english", bench.screen(SMALL, "<enter>L"));
+    assert!(bench.screen(SMALL, "L<esc>").contains("2 / 2"), "Esc leads back to the groups");
     assert!(bench.screen(SMALL, "<esc>").contains("按 r 开始"));
 }
 
@@ -219,8 +221,8 @@ fn a_segmenter_that_panics_spoils_one_document_only() {
             Ok(cut_in_pieces(text, 2))
         });
     });
-    assert!(bench.screen(SMALL, "1tjj").contains("内部错误：no words for this"));
-    assert!(bench.screen(SMALL, "j").contains("‹瑞禾/电气›/今日"));
+    assert!(bench.screen(SMALL, "1tGkk").contains("内部错误：no words for this"));
+    assert!(bench.screen(SMALL, "k").contains("‹瑞禾/电气›/今日"));
 }
 
 #[test]

@@ -14,15 +14,16 @@ use inkstone_base::language::{Message, Word};
 use inkstone_features::extract::SetMeta;
 use inkstone_features::inspect;
 use inkstone_models::FoldReport;
-use inkstone_store::{Header, Reader, Set, Stats};
+use inkstone_store::{Header, Reader, RowKind, Set, Stats};
 use inkstone_tables::project::Project;
-use inkstone_tui::{FeatureBench, FeatureListing, FeatureSet, FeatureState, SearchSummary};
+use inkstone_tui::{FeatureBench, FeatureListing, FeatureSet, FeatureState, ScoredFeature, SearchSummary};
 
 /// The functions of the page, made of the configuration of a project.
 pub(super) fn bench(opened: &OpenProject) -> Option<FeatureBench> {
     let project = opened.project();
-    let (of_listing, of_health, of_neighbours) = (project.clone(), project.clone(), project);
-    let configured = opened.clone();
+    let (of_listing, of_health, of_neighbours) = (project.clone(), project.clone(), project.clone());
+    let (of_scored, of_scores) = (project.clone(), project);
+    let (configured, scored_of) = (opened.clone(), opened.clone());
     Some(FeatureBench {
         listing: Arc::new(move |ctx| listing(&configured, &of_listing, ctx)),
         health: Arc::new(move |id, progress, ctx| {
@@ -32,8 +33,46 @@ pub(super) fn bench(opened: &OpenProject) -> Option<FeatureBench> {
             let clean = of_neighbours.clean();
             with(&of_neighbours, id, |set| inspect::neighbours(set, &clean, query, progress, ctx))
         }),
+        scored: Arc::new(move |_| scored(&scored_of, &of_scored)),
+        scores: Arc::new(move |id, column, ctx| with(&of_scores, id, |set| inspect::scores(set, column, ctx))),
         config: opened.config_flags(),
     })
+}
+
+/// Columns of a set that are scores on the page of the corpus; sets of more are vectors.
+const SCORES: usize = 8;
+
+/// The columns of features that a person can read, one a name: those of configured features, then what else the store holds but for checks.
+/// The first column bears the name of the feature, others `tone.positive`.
+fn scored(opened: &OpenProject, project: &Project) -> Result<Vec<ScoredFeature>> {
+    if !project.store().exists() {
+        return Ok(Vec::new());
+    }
+    let headers = Reader::open(&project.store())?.sets()?;
+    let made = |name: &str| pipeline::feature_set(project, name);
+    let configured =
+        opened.config.feature.iter().filter_map(|feature| Some((feature.name.clone(), made(&feature.name)?)));
+    let others = headers.iter().filter(|header| derived_from(&header.spec.name).is_none());
+    let others = others.map(|header| (header.spec.name.clone(), header.id()));
+    let mut found: Vec<ScoredFeature> = Vec::new();
+    for (feature, id) in configured.chain(others) {
+        let header = headers.iter().find(|header| header.id() == id);
+        let Some(Header { spec, .. }) = header else { continue };
+        let RowKind::Dense { dim: dim @ 1..=SCORES } = spec.kind else { continue };
+        if found.iter().any(|other| *other.name == *feature) {
+            continue;
+        }
+        let names = header.and_then(|header| SetMeta::read(header).ok()).map(|meta| meta.columns).unwrap_or_default();
+        for column in 0..dim {
+            let name = match (column, names.get(column)) {
+                (0, _) => feature.clone(),
+                (_, Some(name)) => format!("{feature}.{name}"),
+                (_, None) => format!("{feature}.{}", column + 1),
+            };
+            found.push(ScoredFeature { name: name.into(), id, column });
+        }
+    }
+    Ok(found)
 }
 
 /// Reads a set of a project's store.

@@ -8,9 +8,11 @@
 mod columns;
 mod health;
 mod near;
+mod scores;
 #[cfg(test)]
 mod tests;
 
 pub use columns::{BINS, Column, ColumnName};
 pub use health::{Health, Month, health};
 pub use near::{Found, ListedDocument, Near, NearMeasure, Neighbours, Nothing, Query, find, neighbours};
+pub use scores::scores;

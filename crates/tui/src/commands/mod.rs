@@ -41,6 +41,8 @@ const FACTOR: &[Page] = &[Page::Factor];
 const EXPERIMENTS: &[Page] = &[Page::Experiments];
 const BARE: &[Page] = &[Page::Features, Page::Factor];
 const WITH_DOCUMENT: &[Page] = &[Page::Corpus, Page::Text];
+/// Pages with a table of the kit.
+const TABLES: &[Page] = &[Page::Corpus, Page::Features, Page::Ledger, Page::Jobs];
 const PIPELINE: &[Page] = &[Page::Corpus, Page::Factor, Page::Jobs];
 
 macro_rules! command {
@@ -65,8 +67,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     // Corpus
     command!("read", A::Open, ["enter"], "阅读" "read", "进入正文，j/k 滚动" "move into the text, j/k scroll it", CORPUS, true),
     command!("search", A::Search, ["/"], "搜索" "search", "搜索标题、代码与正文，边输入边查；re: 开头为正则表达式" "search titles, codes, bodies; re: begins an expression", CORPUS, true),
-    command!("filter", A::Filter, ["f"], "筛选" "filter", "筛选：kind:研报 code:600517 2024-01.. -重复 词 拼音首字母" "filter: kind:report code:600517 2024-01.. -repeats word", CORPUS, true),
-    command!("sort-table", A::SortTable, ["s"], "排序" "sort", "按时间、代码、类型、重复、标题轮换；点表头也可" "by time, code, kind, repeats, title in turn", CORPUS, true),
+    command!("filter", A::Filter, ["f"], "筛选" "filter", "筛选：类型:研报 2024-01.. 字数>500 机构:中信 tone<0 -重复 词" "filter: kind:report 2024-01.. length>500 tone<0 -repeats word", CORPUS, true),
     command!("turn-order", A::TurnOrder, ["o"], "倒序" "turn", "升序与降序互换" "reverse the order", CORPUS, false),
     command!("fold", A::Fold, ["z"], "折叠" "fold", "把重复折叠进首发的一篇，×3 为篇数；再按展开" "fold repeats into their first mention, with their count", CORPUS, true),
     command!("unfold", A::Unfold, ["x"], "展开" "unfold", "展开或收起光标处一篇的重复" "show or hide the repeats of the document at the cursor", CORPUS, true),
@@ -74,6 +75,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("previous-hit", A::PreviousHit, ["N"], "上一处" "hit before", "正文中的上一处命中" "the previous hit in the text", CORPUS, false),
     command!("on-text-page", A::OnTextPage, ["v"], "文本页" "text page", "在文本页打开这篇：多种切词与截断" "open it on the text page: tokenisers, truncations", CORPUS, true),
     command!("tokens", A::Cut, ["t"], "切词" "tokens", "正文：原样、按字、jieba 分词" "text as it is, in characters, in jieba words", CORPUS, true),
+    command!("note", A::AddNote, ["a"], "笔记" "note", "给这篇文档写一条笔记，存在项目里；筛选 有:笔记" "a note on the document, kept in the project; filter has:note", CORPUS, true),
 
     // Text
     command!("text-focus", A::Focus, ["f"], "焦点" "focus", "换焦点：原文、切词、截断" "to the text, the tokens, the strategies", TEXT, true),
@@ -148,18 +150,28 @@ pub(crate) static COMMANDS: &[Command] = &[
     // Ledger
     command!("ledger-open", A::LedgerOpen, ["enter"], "详情" "details", "进入下方窗格，j/k 滚动" "move into the pane below, j/k scroll it", LEDGER, true),
     command!("ledger-view", A::LedgerView, ["v"], "切换视图" "view", "详情、总评、直方图轮换" "details, summary, histogram in turn", LEDGER, true),
-    command!("ledger-sort", A::LedgerSort, ["s"], "排序" "sort", "按时间、夏普、DSR、RankIC、t、名称轮换" "by time, Sharpe, DSR, RankIC, t, name in turn", LEDGER, true),
     command!("ledger-filter", A::LedgerFilter, ["/"], "筛选" "filter", "按名称、参数、理由筛选，边输入边筛" "filter by name, parameters or reason while you type", LEDGER, true),
     command!("ledger-delete", A::LedgerDelete, ["d"], "删除" "delete", "删除选中的一条（须写理由；它仍计入次数）" "delete the entry, with a reason; it still counts", LEDGER, true),
     command!("ledger-reread", A::LedgerReread, ["u"], "重读" "reread", "再读一次台账" "read the ledger again", LEDGER, true),
 
     // Jobs
+    command!("open-rejects", A::OpenReject, ["enter"], "打开" "open", "拒收：列出这一组的行" "among rejects: the rows of the group", JOBS, true),
     command!("job-panes", A::Panes, ["v"], "切换视图" "view", "阶段、日志、拒收的行轮换" "stages, log, rejected rows", JOBS, true),
     command!("find-in-log", A::FindInLog, ["/"], "搜日志" "find", "在日志里查找，边输入边查" "search the log while you type", JOBS, true),
     command!("rejects", A::Rejects, ["x"], "拒收" "rejects", "导入时拒收的行：文件、行号、原因、原文" "rows that ingest rejected, and why", JOBS, true),
     command!("watch-workers", A::Watch, ["w"], "工作进程" "workers", "显示计划中的特征由各工作进程算到哪里" "how far the workers are with the features that were planned", JOBS, false),
     command!("next-job", A::NextJob, ["]", "n"], "下一任务" "next job", "看下一个任务的阶段" "look at the next job of the list", JOBS, true),
     command!("previous-job", A::PreviousJob, ["[", "p"], "上一任务" "previous job", "看上一个任务的阶段" "look at the job before", JOBS, false),
+
+    // Tables
+    command!("sort-table", A::SortTable, ["s"], "排序" "sort", "按选中的列排序，再按反向；点表头也可" "by the column with the mark, again turns it; a click on a title does so too", TABLES, true),
+    command!("column-left", A::ColumnLeft, ["left", "h"], "前一列" "column before", "选中前一列；放不下的列随之移入" "the mark to the column before; columns that do not fit come into sight", TABLES, false),
+    command!("column-right", A::ColumnRight, ["right", "l"], "后一列" "next column", "选中后一列；放不下的列随之移入" "the mark to the next column; columns that do not fit come into sight", TABLES, false),
+    command!("choose-columns", A::ChooseColumns, ["C"], "列" "columns", "选列：显示、隐藏、移动；语料页含单列特征的得分" "show, hide and move columns; on the corpus page scores of features too", TABLES, true),
+    command!("hide-column", A::HideColumn, ["-"], "隐藏列" "hide column", "隐藏选中的列" "hide the column with the mark", TABLES, false),
+    command!("frequencies", A::Frequencies, ["F"], "频次" "frequencies", "选中列各值的频次，数按分位；Enter 只列这一组" "how often each value of the column comes, numbers by quantiles; Enter lists that group", TABLES, true),
+    command!("summary", A::Summary, ["I"], "概况" "summary", "选中列的缺失、不同值、均值、分位" "missing and distinct values, mean and quantiles of the column", TABLES, false),
+    command!("only-marked", A::OnlyMarked, ["*"], "仅标记" "marked only", "只列标记的行；再按全列" "list marked rows alone; again lists all", TABLES, false),
 
     // The pipeline
     command!("run", A::Start, ["r"], "运行" "run", "从未完成的一步开始运行整条流水线" "run the stages that are not up to date", PIPELINE, true),
@@ -170,10 +182,11 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("back", A::Back, ["esc"], "返回" "back", "离开正文、文档、搜索结果、拒收列表；下钻中返回上一层" "leave the text, document, search, rejects; a level up", ALL, true),
     command!("down", A::Down, ["down", "j"], "下" "down", "下移一行" "one line down", ALL, false),
     command!("up", A::Up, ["up", "k"], "上" "up", "上移一行" "one line up", ALL, false),
-    command!("page-down", A::PageDown, ["pgdn", "space", "ctrl-f"], "下页" "page down", "下移一页；任务页滚动详情；因子曲线后移 21 日" "a page down; along a factor's curve 21 days on", ALL, false),
+    command!("page-down", A::PageDown, ["pgdn", "ctrl-f"], "下页" "page down", "下移一页；任务页滚动详情；因子曲线后移 21 日" "a page down; along a factor's curve 21 days on", ALL, false),
     command!("page-up", A::PageUp, ["pgup", "b", "ctrl-b"], "上页" "page up", "上移一页；任务页滚动详情；因子曲线前移 21 日" "a page up; along a factor's curve 21 days back", ALL, false),
     command!("half-page-down", A::HalfDown, ["ctrl-d"], "下半页" "half down", "下移半页" "half a page down", ALL, false),
     command!("half-page-up", A::HalfUp, ["ctrl-u"], "上半页" "half up", "上移半页" "half a page up", ALL, false),
+    command!("mark-row", A::MarkRow, ["space"], "标记" "mark", "表中：标记一行或取消；别处下移一页" "in a table: mark the row or take the mark away; elsewhere a page down", ALL, false),
     command!("first", A::First, ["home", "g"], "开头" "first", "到开头" "to the beginning", ALL, false),
     command!("last", A::Last, ["end", "G"], "末尾" "last", "到末尾" "to the end", ALL, false),
     command!("show-corpus", A::Show(Page::Corpus), ["1"], "语料" "corpus", "语料页：文档表与阅读" "the corpus: a table and a reader", ALL, false),
@@ -204,6 +217,11 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("help", A::Help, ["?"], "帮助" "help", "全部按键" "all keys", ALL, true),
     command!("quit", A::Quit, ["q"], "退出" "quit", "退出；运行中先询问" "leave; asks first while a run is under way", ALL, true),
 ];
+
+/// True if the page has a table of the kit.
+pub(crate) fn has_table(page: Page) -> bool {
+    TABLES.contains(&page)
+}
 
 pub(crate) fn shows(page: Page) -> Option<&'static Command> {
     COMMANDS.iter().find(|command| command.action == Action::Show(page))

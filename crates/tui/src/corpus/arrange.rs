@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 use super::catalogue::PartSlot;
 use super::document::{Library, Wanted};
 use super::load::Loading;
-use super::{CorpusPage, layout, reader_view};
+use super::{CorpusPage, CorpusSearch, layout, reader_view};
 use crate::desk::Desk;
 
 impl CorpusPage {
@@ -28,22 +28,24 @@ impl CorpusPage {
             return;
         }
         self.list += 1;
+        self.to_top |= self.catalogue.len() == 0;
         let old = self.index().map(|old| (&**old, &self.catalogue));
-        let (catalogue, index) = (index.catalogue(old), Arc::new(index));
+        let (mut catalogue, index) = (index.catalogue(old), Arc::new(index));
+        catalogue.facts = std::mem::take(&mut self.catalogue.facts);
+        catalogue.facts.forget();
         let loading = (!catalogue.is_complete()).then(|| Loading::start(index.clone(), &catalogue, desk));
         (self.catalogue, self.loading, self.index) = (catalogue, loading, Some(Ok(index)));
         self.open.clear();
-        if let Some(at) = self.go_to.take().and_then(|place| self.catalogue.number(place)) {
-            self.cursor.at = at;
-        }
+        self.anchor = self.go_to.take().and_then(|place| self.catalogue.number(place)).or(self.anchor);
         // The search of an earlier session, and one typed while the files are listed.
+        let to_top = self.to_top && self.anchor.is_none();
         self.search_anew(desk);
-        self.to_top = false;
+        self.to_top = to_top;
     }
 
     /// Takes in the list, and keeps the cursor on its document or goes to the top.
     pub(super) fn arrange_list(&mut self, desk: &Desk<'_>) {
-        let here = self.number(self.cursor.at);
+        let here = self.anchor.or_else(|| self.number(self.cursor.at));
         let (state, recipe) = (self.list_state(), self.recipe());
         if self.listed.arrange(state, &self.catalogue, || recipe, desk) {
             let line = match (&self.listed.now, here) {
@@ -52,8 +54,14 @@ impl CorpusPage {
                 (None, here) => here,
                 (_, None) => None,
             };
+            // A document that was gone to comes into the list with its part.
+            self.anchor = self.anchor.filter(|_| line.is_none() && !self.catalogue.is_complete());
             self.cursor.at = line.unwrap_or(0);
-            self.to_top = false;
+            let searching = self.search.as_ref().is_some_and(CorpusSearch::is_under_way);
+            self.to_top &= searching || !self.listed.is_complete() || self.asked.brings_facts();
+        }
+        if let Some(anchor) = self.anchor.filter(|_| self.listed.now.is_none()) {
+            self.cursor.at = anchor;
         }
     }
 

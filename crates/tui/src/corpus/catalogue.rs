@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::facts::Facts;
 use inkstone_base::data::Kind;
 use inkstone_base::language::Message;
 use inkstone_base::message;
@@ -146,6 +147,11 @@ impl CataloguePart {
         self.ends.partition_point(|end| (*end as usize) < byte)
     }
 
+    /// Hashes of the ids of the documents.
+    pub(crate) fn ids(&self) -> &[u64] {
+        &self.ids
+    }
+
     fn repeats(&self, i: usize) -> bool {
         self.repeats.binary_search_by_key(&i, |(row, _)| *row as usize).is_ok()
     }
@@ -172,6 +178,7 @@ pub(crate) struct Catalogue {
     /// Number of the first row of each part, and the number of all rows at the end.
     starts: Vec<u32>,
     read: usize,
+    pub(super) facts: Facts,
 }
 
 impl Catalogue {
@@ -182,7 +189,7 @@ impl Catalogue {
             let last = starts.last().copied().unwrap_or(0);
             starts.push(last.saturating_add(u32::try_from(rows).unwrap_or(u32::MAX)));
         }
-        Catalogue { slots: vec![PartSlot::Unread; starts.len() - 1], starts, read: 0 }
+        Catalogue { slots: vec![PartSlot::Unread; starts.len() - 1], starts, read: 0, facts: Facts::default() }
     }
 
     /// Documents in all, read or not.
@@ -197,6 +204,11 @@ impl Catalogue {
 
     pub(crate) fn parts(&self) -> usize {
         self.slots.len()
+    }
+
+    /// Parts that have been read and are not damaged.
+    pub(super) fn parts_there(&self) -> usize {
+        self.read_parts().count()
     }
 
     /// Parts that have been read, or found to be damaged.
@@ -266,6 +278,20 @@ impl Catalogue {
         }
     }
 
+    /// The hash of the id of a document that has been read.
+    pub(crate) fn id(&self, n: usize) -> Option<u64> {
+        let (part, row) = self.place(n)?;
+        match &self.slots[part] {
+            PartSlot::Read(part) => part.ids().get(row).copied(),
+            _ => None,
+        }
+    }
+
+    /// Rows of each part.
+    pub(super) fn rows(&self) -> impl ExactSizeIterator<Item = usize> {
+        self.starts.windows(2).map(|bounds| (bounds[1] - bounds[0]) as usize)
+    }
+
     pub(crate) fn read_parts(&self) -> impl Iterator<Item = (usize, &CataloguePart)> {
         self.slots.iter().enumerate().filter_map(|(i, slot)| match slot {
             PartSlot::Read(part) => Some((i, &**part)),
@@ -280,7 +306,7 @@ impl Catalogue {
         let mut found: FxHashMap<u64, u32> = FxHashMap::default();
         if !wanted.is_empty() {
             for (i, part) in self.read_parts() {
-                for (row, id) in (self.starts[i]..).zip(&part.ids).filter(|(_, id)| wanted.contains(*id)) {
+                for (row, id) in (self.starts[i]..).zip(part.ids()).filter(|(_, id)| wanted.contains(*id)) {
                     found.entry(*id).or_insert(row);
                 }
             }

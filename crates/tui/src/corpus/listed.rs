@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::catalogue::Catalogue;
 use super::listing::{Listing, Recipe};
-use super::order::{By, Ranks, SortOrder};
+use super::order::{Ranks, SortOrder};
 use crate::desk::Desk;
 use crate::errand::Errand;
 
@@ -21,6 +21,8 @@ pub(super) struct ListState {
     pub found: usize,
     /// True if no more parts are to come.
     pub complete: bool,
+    /// Version of the facts that the list is made of; 0 where it needs none.
+    pub facts: u64,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -34,13 +36,14 @@ pub(crate) struct Wish {
     pub order: SortOrder,
     pub folded: bool,
     pub open: BTreeSet<u32>,
+    pub only_marked: bool,
 }
 
 impl Wish {
     /// True if all documents are listed in the order of the corpus, which takes no list.
     fn is_plain(&self) -> bool {
-        let plain = SortOrder { by: By::Corpus, descending: false };
-        self.filter.trim().is_empty() && self.search.is_none() && self.order == plain && !self.folded
+        let plain = self.order == SortOrder::default() && !self.folded && !self.only_marked;
+        plain && self.filter.trim().is_empty() && self.search.is_none()
     }
 }
 
@@ -60,6 +63,11 @@ pub(super) struct DocumentList {
 }
 
 impl DocumentList {
+    /// True if the list is of the whole corpus.
+    pub(super) fn is_complete(&self) -> bool {
+        self.made_from.complete && self.errand.is_none()
+    }
+
     pub(super) fn waiting(&self) -> bool {
         self.errand.is_some()
     }
@@ -99,7 +107,7 @@ impl DocumentList {
         let stale = if under_way.wish == state.wish {
             // A list of more of the same waits until the one under way is there; a growing table is not listed for each part.
             let grown = state.read > under_way.read && (state.complete || state.read >= 2 * under_way.read);
-            self.errand.is_none() && (grown || state.found > under_way.found)
+            self.errand.is_none() && (grown || state.found > under_way.found || state.facts != under_way.facts)
         } else {
             true
         };

@@ -22,6 +22,8 @@ pub(crate) struct Recipe {
     pub folded: bool,
     /// The documents whose repeats are unfolded.
     pub open: BTreeSet<u32>,
+    /// True if marked documents alone are listed.
+    pub only_marked: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,19 +42,29 @@ impl Listing {
         ctx.install(|| {
             let rows = passing(catalogue, recipe, ctx)?;
             ctx.check()?;
+            let damaged = damaged(catalogue, recipe);
             if !recipe.folded {
-                return Ok(Listing { rows: ranks.sort(rows, recipe.order, catalogue), ..Listing::default() });
+                let rows = [damaged, ranks.sort(rows, &recipe.order, catalogue)].concat();
+                return Ok(Listing { rows, ..Listing::default() });
             }
             let mut folds = Folds::new(rows, ranks.first_mentions(catalogue));
             ctx.check()?;
-            let rows = ranks.sort(std::mem::take(&mut folds.heads), recipe.order, catalogue);
-            Ok(folds.open(rows, &recipe.open))
+            let rows = ranks.sort(std::mem::take(&mut folds.heads), &recipe.order, catalogue);
+            Ok(folds.open([damaged, rows].concat(), &recipe.open))
         })
     }
 
     pub(super) fn line_of(&self, row: u32) -> Option<usize> {
         self.rows.iter().position(|listed| *listed == row)
     }
+}
+
+/// The first document of each part that cannot be read: its line says why, above a list of all that can.
+fn damaged(catalogue: &Catalogue, recipe: &Recipe) -> Vec<u32> {
+    let all = recipe.filter.is_empty() && recipe.found.is_none() && !recipe.only_marked;
+    let is_damaged = |part: &usize| matches!(catalogue.slot(*part), PartSlot::Damaged(_));
+    let parts = (0..catalogue.parts()).filter(is_damaged).filter(|_| all);
+    parts.map(|part| catalogue.start(part)).collect()
 }
 
 /// The documents that pass the filter and were found, ascending.
@@ -70,11 +82,12 @@ fn passing(catalogue: &Catalogue, recipe: &Recipe, ctx: &Ctx) -> Result<Vec<u32>
         if found.is_some_and(<[_]>::is_empty) {
             return Ok(Vec::new());
         }
-        if recipe.filter.is_empty() {
+        if recipe.filter.is_empty() && !recipe.only_marked {
             return Ok(found.map_or_else(|| numbers.collect(), <[_]>::to_vec));
         }
-        let passes = recipe.filter.passing(part);
-        let passes = |row: &u32| passes[(row - start) as usize];
+        let passes = recipe.filter.passing(catalogue, i, part);
+        let marked = |row: usize| !recipe.only_marked || catalogue.facts.marks.contains(&part.ids()[row]);
+        let passes = |row: &u32| passes[(row - start) as usize] && marked((row - start) as usize);
         Ok(match found {
             Some(found) => found.iter().copied().filter(passes).collect(),
             None => numbers.filter(passes).collect(),
@@ -150,9 +163,9 @@ mod tests {
     #[test]
     fn filter_search_and_order_work_together() {
         let order = SortOrder { by: By::Time, descending: false };
-        assert_eq!(listed(&Recipe { order, ..Recipe::default() }).rows, [2, 1, 0, 3]);
-        let filter = Filter::parse("kind:news").unwrap();
-        assert_eq!(listed(&Recipe { order, filter: filter.clone(), ..Recipe::default() }).rows, [1, 0]);
+        assert_eq!(listed(&Recipe { order: order.clone(), ..Recipe::default() }).rows, [2, 1, 0, 3]);
+        let filter = Filter::parse("kind:news", &[]).unwrap();
+        assert_eq!(listed(&Recipe { order: order.clone(), filter: filter.clone(), ..Recipe::default() }).rows, [1, 0]);
         let found = Some(Arc::new(vec![0, 2, 3]));
         assert_eq!(listed(&Recipe { order, filter, found: found.clone(), ..Recipe::default() }).rows, [0]);
         assert_eq!(listed(&Recipe { found, ..Recipe::default() }).rows, [0, 2, 3]);
@@ -169,7 +182,7 @@ mod tests {
         let listing = listed(&Recipe { order, open: BTreeSet::from([3]), ..folded.clone() });
         assert_eq!(listing.rows, [3, 1, 2, 0]);
         assert_eq!((listing.line_of(2), listing.below.len()), (Some(2), 2));
-        let listing = listed(&Recipe { filter: Filter::parse("-kind:report").unwrap(), ..folded });
+        let listing = listed(&Recipe { filter: Filter::parse("-kind:report", &[]).unwrap(), ..folded });
         assert_eq!(listing.rows, [0, 1], "without the first mention the first of the others stands for them");
         assert_eq!(listing.counts[&1], 2);
     }

@@ -37,7 +37,7 @@ const NONE: usize = usize::MAX;
 pub(crate) struct File {
     pub path: PathBuf,
     written: Option<SystemTime>,
-    bytes: u64,
+    pub bytes: u64,
     /// Documents by its footer, or why that cannot be read.
     rows: Result<usize, Message>,
 }
@@ -93,24 +93,28 @@ impl CorpusIndex {
     }
 }
 
-/// Parts on their way into the catalogue.
-pub(crate) struct Loading {
-    parts: Receiver<(usize, PartSlot)>,
+/// Readings of parts on their way, in the order in which they come.
+pub(crate) struct Loading<T> {
+    parts: Receiver<(usize, T)>,
     /// The part to be read next, as it is in sight.
     wanted: Arc<AtomicUsize>,
     errand: Errand<()>,
 }
 
-impl Loading {
-    /// Reads the parts that the catalogue is without.
-    pub(super) fn start(index: Arc<CorpusIndex>, catalogue: &Catalogue, desk: &Desk<'_>) -> Loading {
+impl<T: Send + 'static> Loading<T> {
+    /// Reads the parts that are `left`, the wanted one first; without `all`, only parts that are wanted.
+    pub(super) fn begin(
+        desk: &Desk<'_>,
+        name: &str,
+        mut left: Vec<bool>,
+        (wanted, all): (Option<usize>, bool),
+        read: impl Fn(usize) -> T + Send + 'static,
+    ) -> Loading<T> {
         let (sender, parts) = channel();
-        let wanted = Arc::new(AtomicUsize::new(NONE));
+        let wanted = Arc::new(AtomicUsize::new(wanted.unwrap_or(NONE)));
         let events = desk.events.clone();
-        let mut left: Vec<bool> =
-            (0..catalogue.parts()).map(|part| matches!(catalogue.slot(part), PartSlot::Unread)).collect();
         let asked = wanted.clone();
-        let errand = desk.errand("read the table", move |ctx| {
+        let errand = desk.errand(name, move |ctx| {
             let mut first = 0;
             loop {
                 ctx.check()?;
@@ -118,20 +122,17 @@ impl Loading {
                 while left.get(first) == Some(&false) {
                     first += 1;
                 }
-                let part = if left.get(in_sight) == Some(&true) { in_sight } else { first };
+                let part = match left.get(in_sight) {
+                    Some(true) => in_sight,
+                    _ if all => first,
+                    _ => left.len(),
+                };
                 if part >= left.len() {
                     return Ok(());
                 }
                 left[part] = false;
-                let slot = match part_of(&index, part) {
-                    Ok(read) => PartSlot::Read(Arc::new(read)),
-                    Err(error) => {
-                        let path = index.path(part).unwrap_or(Path::new(""));
-                        PartSlot::Damaged(without_folder(chain(error), path).into())
-                    }
-                };
                 // Nobody is left to hear it when the page asks for another corpus.
-                if sender.send((part, slot)).is_err() || events.send(Event::Back).is_err() {
+                if sender.send((part, read(part))).is_err() || events.send(Event::Back).is_err() {
                     return Ok(());
                 }
             }
@@ -144,12 +145,32 @@ impl Loading {
         self.wanted.store(part, Ordering::Relaxed);
     }
 
-    /// Takes in the answers that have come; true once that is all.
-    pub(crate) fn take_into(&mut self, catalogue: &mut Catalogue) -> bool {
+    /// The answers that have come, and true once that is all.
+    pub(super) fn take(&mut self) -> (Vec<(usize, T)>, bool) {
         // Ask first whether the thread has ended: all that it sent before is then there.
         self.errand.look();
         let ended = !self.errand.waiting();
-        for (part, slot) in self.parts.try_iter() {
+        (self.parts.try_iter().collect(), ended)
+    }
+}
+
+impl Loading<PartSlot> {
+    /// Reads the parts that the catalogue is without.
+    pub(super) fn start(index: Arc<CorpusIndex>, catalogue: &Catalogue, desk: &Desk<'_>) -> Loading<PartSlot> {
+        let left = (0..catalogue.parts()).map(|part| matches!(catalogue.slot(part), PartSlot::Unread)).collect();
+        Loading::begin(desk, "read the table", left, (None, true), move |part| match part_of(&index, part) {
+            Ok(read) => PartSlot::Read(Arc::new(read)),
+            Err(error) => {
+                let path = index.path(part).unwrap_or(Path::new(""));
+                PartSlot::Damaged(without_folder(chain(error), path).into())
+            }
+        })
+    }
+
+    /// Takes in the answers that have come; true once that is all.
+    pub(crate) fn take_into(&mut self, catalogue: &mut Catalogue) -> bool {
+        let (parts, ended) = self.take();
+        for (part, slot) in parts {
             catalogue.take(part, slot);
         }
         if ended && !catalogue.is_complete() {
@@ -208,7 +229,8 @@ fn columns_of(frame: &DataFrame, cleaned: bool) -> Result<CataloguePart> {
     Ok(gathering.end())
 }
 
-fn hash(text: &str) -> u64 {
+/// The hash by which the table knows a document's id.
+pub(super) fn hash(text: &str) -> u64 {
     let mut hasher = FxHasher::default();
     hasher.write(text.as_bytes());
     hasher.finish()

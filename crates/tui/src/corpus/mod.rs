@@ -1,17 +1,24 @@
 //! The corpus page: a table over any number of documents, and a reader beside it.
 //!
 //! The table is a catalogue in memory that is read part by part on a thread; whatever is in sight is read first. A filter, a search
-//! through the bodies, an order and folding make a list of it, on a thread as well. The reader has one document, laid out on a thread.
+//! through the bodies, an order and folding make a list of it, on a thread as well. More facts of documents, such as lengths and scores of
+//! features, come after the table, when a column, a filter or an order asks for them. The reader has one document, laid out on a thread.
 
+mod act;
 mod arrange;
+mod ask;
 mod catalogue;
+mod columns;
+mod conditions;
 mod document;
+mod facts;
 mod filter;
 mod layout;
 mod listed;
 mod listing;
 mod load;
 mod memory;
+mod notes;
 mod order;
 mod reader;
 mod reader_view;
@@ -28,19 +35,21 @@ use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use serde_json::Value;
 
+pub use ask::ScoredFeature;
 pub(crate) use document::DocumentText;
 pub use filter::read_filter;
 pub(crate) use layout::lay_out;
 pub(crate) use layout::{PieceKind, line};
 pub(crate) use load::CorpusIndex;
 
+use self::ask::Asked;
 use self::catalogue::{Catalogue, PartSlot};
 pub(crate) use self::document::Shelf;
 use self::filter::{Filter, FilterFault};
 use self::listed::{DocumentList, ListState, Wish};
 use self::listing::Recipe;
 use self::load::Loading;
-use self::order::SortOrder;
+use self::order::{By, SortOrder};
 use self::reader::DocumentReader;
 use self::search::{CorpusSearch, Pattern};
 use super::TokenUnit;
@@ -49,6 +58,7 @@ use super::context::PageContext;
 use super::desk::{self, Desk};
 use super::errand::Errand;
 use super::field::Field;
+use super::kit::{Overlay, TableLayout};
 use super::list::{Cursor, moved};
 use super::look;
 use super::page::Table;
@@ -56,14 +66,20 @@ use super::page_state::{PageState, WHEEL_LINES};
 
 use inkstone_base::language::Message;
 
-#[derive(Default)]
 pub struct CorpusPage {
     /// Number of the list of files: what speaks of an earlier one speaks of another corpus.
     list: u64,
     index: Option<Result<Arc<CorpusIndex>, Message>>,
     listing_files: Option<Errand<CorpusIndex>>,
     catalogue: Catalogue,
-    loading: Option<Loading>,
+    loading: Option<Loading<PartSlot>>,
+    /// Columns of features whose values can be columns of the table.
+    features: Vec<ScoredFeature>,
+    /// Facts of documents on their way.
+    asked: Asked,
+    /// True once the page has been shown.
+    on_screen: bool,
+    red_up: bool,
 
     filter: Field,
     /// The filter, or the last one that could be read.
@@ -77,16 +93,24 @@ pub struct CorpusPage {
     /// Number of the search, or of the last one.
     searches: u64,
     typing: Option<Typing>,
+    /// The note as it is typed.
+    note: Field,
+    /// The filter of an earlier session, until the features are known that it may speak of.
+    recalled: Option<String>,
 
-    order: SortOrder,
+    layout: TableLayout,
+    over: Option<Overlay>,
+    only_marked: bool,
     folded: bool,
     open: BTreeSet<u32>,
     listed: DocumentList,
     cursor: Cursor,
-    /// True if the next list is to be seen from its top, not where the document at the cursor is in it.
+    /// True if the list is to be seen from its top while it grows, not where the document at the cursor is in it.
     to_top: bool,
     /// Part and row to go to once the files are listed.
     go_to: Option<(usize, usize)>,
+    /// The document to go to once it is listed.
+    anchor: Option<usize>,
 
     focus: CorpusFocus,
     cut: Option<TokenUnit>,
@@ -106,6 +130,50 @@ enum Typing {
     /// The filter, and what it was before.
     Filter(String),
     Search,
+    /// A note on the document at the cursor.
+    Note,
+}
+
+impl Default for CorpusPage {
+    fn default() -> CorpusPage {
+        CorpusPage {
+            // The newest first.
+            layout: TableLayout::sorted_by(&By::Time.id(), true),
+            list: 0,
+            index: None,
+            listing_files: None,
+            catalogue: Catalogue::default(),
+            loading: None,
+            features: Vec::new(),
+            asked: Asked::default(),
+            on_screen: false,
+            red_up: false,
+            filter: Field::default(),
+            filtering: Filter::default(),
+            filtering_by: String::new(),
+            filter_fault: None,
+            query: Field::default(),
+            query_fault: None,
+            search: None,
+            searches: 0,
+            typing: None,
+            note: Field::default(),
+            recalled: None,
+            over: None,
+            only_marked: false,
+            folded: false,
+            open: BTreeSet::new(),
+            listed: DocumentList::default(),
+            cursor: Cursor::default(),
+            to_top: true,
+            go_to: None,
+            anchor: None,
+            focus: CorpusFocus::default(),
+            cut: None,
+            reader: DocumentReader::default(),
+            shelf: Shelf::default(),
+        }
+    }
 }
 
 impl CorpusPage {
@@ -171,16 +239,46 @@ impl CorpusPage {
         }
     }
 
+    fn order(&self) -> SortOrder {
+        let order =
+            |sort: &super::kit::Sorting| Some(SortOrder { by: By::named(&sort.column)?, descending: sort.descending });
+        self.layout.sort.as_ref().and_then(order).unwrap_or_default()
+    }
+
+    /// Number of documents that a document stands for, where repeats are folded.
+    fn count_of(&self, number: usize) -> Option<u32> {
+        self.listed.now.as_ref()?.counts.get(&u32::try_from(number).ok()?).copied()
+    }
+
+    /// True if a document stands below the one that stands for it.
+    fn is_below(&self, number: usize) -> bool {
+        let listing = self.listed.now.as_ref();
+        listing.zip(u32::try_from(number).ok()).is_some_and(|(listing, number)| listing.below.contains(&number))
+    }
+
+    fn is_marked(&self, number: usize) -> bool {
+        self.catalogue.id(number).is_some_and(|id| self.catalogue.facts.marks.contains(&id))
+    }
+
+    /// True if documents are marked: the table then has room for their signs.
+    fn has_marks(&self) -> bool {
+        !self.catalogue.facts.marks.is_empty()
+    }
+
     /// The state that the list of this moment needs.
     fn list_state(&self) -> ListState {
+        let order = self.order();
+        let facts = self.filtering.needs().facts || order.by.is_fact() || self.only_marked;
         ListState {
+            facts: if facts { self.catalogue.facts.version } else { 0 },
             wish: Wish {
                 list: self.list,
                 filter: self.filtering_by.clone(),
                 search: self.search.as_ref().map(|_| self.searches),
-                order: self.order,
+                order,
                 folded: self.folded,
                 open: self.open.clone(),
+                only_marked: self.only_marked,
             },
             read: self.catalogue.parts_read(),
             found: self.search.as_ref().map_or(0, |search| search.hits.len()),
@@ -192,15 +290,17 @@ impl CorpusPage {
         Recipe {
             filter: self.filtering.clone(),
             found: self.search.as_ref().map(|search| search.hits.clone()),
-            order: self.order,
+            order: self.order(),
             folded: self.folded,
             open: self.open.clone(),
+            only_marked: self.only_marked,
         }
     }
 
     /// Reads the filter as it is typed; one that cannot be read changes nothing yet.
     fn filter_anew(&mut self, desk: &Desk<'_>) {
-        match Filter::parse(self.filter.text()) {
+        let features: Vec<Arc<str>> = self.features.iter().map(|feature| feature.name.clone()).collect();
+        match Filter::parse(self.filter.text(), &features) {
             Err(fault) => self.filter_fault = Some(fault),
             Ok(filter) => {
                 (self.filter_fault, self.filtering, self.to_top) = (None, filter, true);
@@ -232,10 +332,6 @@ impl CorpusPage {
         (self.search, self.query_fault, self.query) = (None, None, Field::default());
     }
 
-    fn sort_by(&mut self, order: SortOrder) {
-        (self.order, self.to_top) = (order, true);
-    }
-
     /// Unfolds or folds what the document at the cursor stands for.
     fn unfold(&mut self) {
         let Some(head) = self.head() else { return };
@@ -251,6 +347,12 @@ impl PageState for CorpusPage {
     fn reload(&mut self, desk: &Desk<'_>) {
         let project = desk.workspace.project.clone();
         self.listing_files = Some(desk.errand("list the corpus", move |ctx| CorpusIndex::list(&project, ctx)));
+        self.red_up = desk.workspace.red_up;
+        self.ask_anew(desk);
+    }
+
+    fn shown(&mut self, _desk: &Desk<'_>) {
+        self.on_screen = true;
     }
 
     fn draw(&self, context: &PageContext<'_>, frame: &mut Frame<'_>, area: Rect) {
@@ -270,9 +372,14 @@ impl PageState for CorpusPage {
     fn act(&mut self, action: Action, page: Rect, desk: &Desk<'_>) {
         let [table, reader] = view::panes(page);
         let (rows, lines) = (view::rows(table), reader_view::room(reader));
+        (self.to_top, self.anchor) = (false, None);
+        if self.focus == CorpusFocus::Table && self.act_on_table(action, look::inside(table), desk) {
+            return;
+        }
         match action {
             Action::Open => self.focus = CorpusFocus::Reader,
             Action::Back if self.focus == CorpusFocus::Reader => self.focus = CorpusFocus::Table,
+            Action::Back if self.only_marked => self.only_marked = false,
             Action::Back if self.search.is_some() || self.query_fault.is_some() => self.end_search(),
             Action::Back => {
                 self.filter = Field::default();
@@ -290,8 +397,7 @@ impl PageState for CorpusPage {
             Action::Filter => {
                 (self.focus, self.typing) = (CorpusFocus::Table, Some(Typing::Filter(self.filter.text().to_owned())));
             }
-            Action::SortTable => self.sort_by(SortOrder { by: self.order.by.next(), descending: false }),
-            Action::TurnOrder => self.sort_by(SortOrder { descending: !self.order.descending, ..self.order }),
+            Action::AddNote => self.begin_note(desk),
             Action::Fold => {
                 self.folded = !self.folded;
                 self.open.clear();
@@ -308,6 +414,7 @@ impl PageState for CorpusPage {
             }
             _ if self.focus == CorpusFocus::Table => self.cursor.step(action, self.len(), rows),
             _ => {
+                let action = if action == Action::MarkRow { Action::PageDown } else { action };
                 let page = lines.saturating_sub(1).max(1);
                 self.reader.scroll = moved(self.reader.scroll, action, self.reader.lines(), page);
             }
@@ -325,10 +432,16 @@ impl PageState for CorpusPage {
         if let Some(search) = &mut self.search {
             search.look();
         }
+        self.take_facts(desk);
         self.arrange_list(desk);
         let rows = view::rows(table);
         self.cursor.arrange(self.len(), rows);
         self.want_what_is_in_sight(rows);
+        self.ask_for_facts(rows, desk);
+        if let Some(mut over) = self.over.take() {
+            over.arrange(&columns::columns(self), desk.language, look::inside(table));
+            self.over = Some(over);
+        }
         self.arrange_reader(reader, desk);
     }
 
@@ -338,12 +451,13 @@ impl PageState for CorpusPage {
             || self.loading.is_some()
             || searching
             || self.listed.waiting()
+            || self.asked.waiting()
             || self.reader.waiting()
     }
 
     fn can_go_back(&self) -> bool {
         let asked = self.search.is_some() || self.query_fault.is_some() || !self.filter.text().is_empty();
-        self.focus == CorpusFocus::Reader || asked
+        self.focus == CorpusFocus::Reader || asked || self.over.is_some() || self.only_marked
     }
 
     fn is_typing(&self) -> bool {
@@ -354,6 +468,7 @@ impl PageState for CorpusPage {
         match self.typing.as_ref()? {
             Typing::Filter(_) => Some(&mut self.filter),
             Typing::Search => Some(&mut self.query),
+            Typing::Note => Some(&mut self.note),
         }
     }
 
@@ -361,11 +476,14 @@ impl PageState for CorpusPage {
         match self.typing {
             Some(Typing::Filter(_)) => self.filter_anew(desk),
             Some(Typing::Search) => self.search_anew(desk),
-            None => {}
+            Some(Typing::Note) | None => {}
         }
     }
 
-    fn accept(&mut self, _desk: &Desk<'_>) {
+    fn accept(&mut self, desk: &Desk<'_>) {
+        if self.typing == Some(Typing::Note) {
+            self.write_note(desk);
+        }
         // A line with a fault stays open: what is listed is not what it asks for.
         match self.typing {
             Some(Typing::Filter(_)) if self.filter_fault.is_some() => {}
@@ -382,22 +500,26 @@ impl PageState for CorpusPage {
                 self.to_top = false;
             }
             Some(Typing::Search) => self.end_search(),
-            None => {}
+            Some(Typing::Note) | None => {}
         }
     }
 
-    fn click(&mut self, at: Position, page: Rect, _desk: &Desk<'_>) {
+    fn click(&mut self, at: Position, page: Rect, desk: &Desk<'_>) {
         let [table, reader] = view::panes(page);
+        (self.to_top, self.anchor) = (false, None);
         if reader.contains(at) && self.len() > 0 {
             self.focus = CorpusFocus::Reader;
         } else if table.contains(at) {
             self.focus = CorpusFocus::Table;
-            if let Some(by) = view::column_at(table, at) {
-                let descending = by == self.order.by && !self.order.descending;
-                self.sort_by(SortOrder { by, descending });
+            let (columns, inside) = (columns::columns(self), look::inside(table));
+            if let Some(over) = &mut self.over {
+                over.click(at, &columns, desk.language, inside);
+            } else if let Some(column) = self.layout.column_at(&columns, inside, self.has_marks(), at) {
+                self.layout.sort_by(column);
+                self.to_top = true;
             } else {
                 let count = self.len();
-                self.cursor.click(at, look::inside(table), count);
+                self.cursor.click(at, inside, count);
             }
         }
     }
@@ -405,6 +527,7 @@ impl PageState for CorpusPage {
     fn wheel(&mut self, at: Position, down: bool, page: Rect, _desk: &Desk<'_>) {
         let [table, reader] = view::panes(page);
         let step = if down { Action::Down } else { Action::Up };
+        (self.to_top, self.anchor) = (false, None);
         for _ in 0..WHEEL_LINES {
             if reader.contains(at) {
                 let room = reader_view::room(reader).saturating_sub(1).max(1);

@@ -3,42 +3,114 @@
 //! Each column is turned once into ranks, a number a document, equal where the documents are. Whatever is listed is then sorted as
 //! plain numbers: the rank above, the number of the document below.
 
-use std::sync::OnceLock;
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rayon::slice::ParallelSliceMut;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::catalogue::Catalogue;
-use crate::page::turns;
+use super::facts::TextFact;
+use inkstone_base::stats;
 
 /// Runs of equal beginnings up to this length are compared as whole texts.
 const SHORT: usize = 48;
 
-turns! {
-    pub(super) enum By {
-        /// The order of the files.
-        #[default]
-        Corpus = "corpus",
-        Time = "time",
-        Code = "code",
-        Kind = "kind",
-        /// Repeats behind the others.
-        Repeats = "repeats",
-        /// The characters of the title.
-        Title = "title",
+/// The rank of what is missing, which comes last whichever way the rest is sorted.
+const MISSING: u32 = u32::MAX;
+
+/// Begins the name of a column with the scores of a feature.
+const FEATURE: &str = "feature:";
+
+/// A column of the table.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) enum By {
+    /// The order of the files.
+    #[default]
+    Corpus,
+    Time,
+    Code,
+    Kind,
+    /// Repeats behind the others.
+    Repeats,
+    /// The characters of the title.
+    Title,
+    Text(TextFact),
+    /// Characters of the body.
+    Length,
+    /// The number of codes.
+    Codes,
+    Note,
+    /// The value in a column of a feature.
+    Score(Arc<str>),
+}
+
+impl By {
+    /// All columns but the scores of features, in the order in which a table has them at first.
+    pub(super) const PLAIN: [By; 13] = [
+        By::Time,
+        By::Code,
+        By::Kind,
+        By::Repeats,
+        By::Title,
+        By::Text(TextFact::Org),
+        By::Text(TextFact::Author),
+        By::Text(TextFact::Source),
+        By::Text(TextFact::Rating),
+        By::Length,
+        By::Codes,
+        By::Note,
+        By::Corpus,
+    ];
+
+    /// Its name in a session.
+    pub(super) fn id(&self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
+            By::Corpus => "corpus",
+            By::Time => "time",
+            By::Code => "code",
+            By::Kind => "kind",
+            By::Repeats => "repeats",
+            By::Title => "title",
+            By::Text(fact) => fact.id(),
+            By::Length => "length",
+            By::Codes => "codes",
+            By::Note => "note",
+            By::Score(name) => return Cow::Owned(format!("{FEATURE}{name}")),
+        })
+    }
+
+    pub(super) fn named(id: &str) -> Option<By> {
+        match id.strip_prefix(FEATURE) {
+            Some(name) => Some(By::Score(name.into())),
+            None => By::PLAIN.into_iter().find(|by| by.id() == id),
+        }
+    }
+
+    /// True if it is read from the bodies and what is beside them, after the table.
+    pub(super) fn is_detail(&self) -> bool {
+        matches!(self, By::Text(_) | By::Length)
+    }
+
+    /// True if it changes with the facts of the catalogue.
+    pub(super) fn is_fact(&self) -> bool {
+        self.is_detail() || matches!(self, By::Note | By::Score(_))
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SortOrder {
     pub by: By,
     pub descending: bool,
 }
 
+type RanksOfColumn = Arc<OnceLock<Vec<u32>>>;
+
 /// Ranks and first mentions of one state of the catalogue, each computed when it is first asked for.
 #[derive(Debug, Default)]
 pub(super) struct Ranks {
-    columns: [OnceLock<Vec<u32>>; 5],
+    /// By column, with the version of the facts that they were made from.
+    columns: Mutex<FxHashMap<By, (u64, RanksOfColumn)>>,
     first_mentions: OnceLock<FxHashMap<u32, u32>>,
 }
 
@@ -50,31 +122,104 @@ impl Ranks {
 
     /// Computes the ranks that take long, before they are asked for.
     pub(crate) fn prepare(&self, catalogue: &Catalogue) {
-        self.columns[0].get_or_init(|| times(catalogue));
-        self.columns[1].get_or_init(|| codes(catalogue));
-        self.columns[4].get_or_init(|| titles(catalogue));
+        for by in [By::Time, By::Code, By::Title] {
+            self.of(&by, catalogue);
+        }
+    }
+
+    fn of(&self, by: &By, catalogue: &Catalogue) -> RanksOfColumn {
+        let version = if by.is_fact() { catalogue.facts.version } else { 0 };
+        let column = {
+            let mut columns = self.columns.lock().unwrap_or_else(PoisonError::into_inner);
+            let entry = columns.entry(by.clone()).or_default();
+            if entry.0 != version {
+                *entry = (version, RanksOfColumn::default());
+            }
+            entry.1.clone()
+        };
+        column.get_or_init(|| ranks(by, catalogue));
+        column
     }
 
     /// The documents in this order. Call it inside the threads that it may use.
-    pub(super) fn sort(&self, rows: Vec<u32>, order: SortOrder, catalogue: &Catalogue) -> Vec<u32> {
-        let ranks = match order.by {
-            By::Corpus if !order.descending => return rows,
-            By::Corpus => None,
-            By::Time => Some(self.columns[0].get_or_init(|| times(catalogue))),
-            By::Code => Some(self.columns[1].get_or_init(|| codes(catalogue))),
-            By::Kind => Some(self.columns[2].get_or_init(|| kinds(catalogue))),
-            By::Repeats => Some(self.columns[3].get_or_init(|| repeats(catalogue))),
-            By::Title => Some(self.columns[4].get_or_init(|| titles(catalogue))),
-        };
+    pub(super) fn sort(&self, rows: Vec<u32>, order: &SortOrder, catalogue: &Catalogue) -> Vec<u32> {
+        if *order == SortOrder::default() {
+            return rows;
+        }
+        let ranks = (order.by != By::Corpus).then(|| self.of(&order.by, catalogue));
+        let ranks = ranks.as_ref().and_then(|ranks| ranks.get());
         let key = |row: u32| {
             let rank = ranks.map_or(row, |ranks| ranks[row as usize]);
-            u64::from(if order.descending { !rank } else { rank }) << 32 | u64::from(row)
+            let rank = if order.descending && rank != MISSING { MISSING - 1 - rank } else { rank };
+            u64::from(rank) << 32 | u64::from(row)
         };
         let mut keys: Vec<u64> = rows.iter().map(|row| key(*row)).collect();
         keys.par_sort_unstable();
         // The lower half is the number of the document.
         keys.into_iter().map(|key| key as u32).collect()
     }
+}
+
+fn ranks(by: &By, catalogue: &Catalogue) -> Vec<u32> {
+    match by {
+        By::Corpus => Vec::new(),
+        By::Time => times(catalogue),
+        By::Code => codes(catalogue),
+        By::Kind => kinds(catalogue),
+        By::Repeats => repeats(catalogue),
+        By::Title => titles(catalogue),
+        By::Text(fact) => texts(catalogue, |place, _| catalogue.facts.text(place, *fact)),
+        By::Note => texts(catalogue, |_, id| catalogue.facts.notes.get(&id).map_or("", String::as_str)),
+        By::Length => of_places(catalogue, |place, _| catalogue.facts.length(place).unwrap_or(MISSING)),
+        By::Codes => ranks_of(catalogue, |part, give| {
+            (0..part.len()).for_each(|row| give(count_of_codes(part.codes_of(row)) as u32));
+        }),
+        By::Score(name) => scores(catalogue, name),
+    }
+}
+
+/// The number of codes in a text that joins them by commas.
+pub(super) fn count_of_codes(codes: &str) -> usize {
+    codes.split(',').filter(|code| !code.is_empty()).count()
+}
+
+/// A rank for each document, made of its part and row and of the hash of its id.
+fn of_places(catalogue: &Catalogue, rank: impl Fn((usize, usize), u64) -> u32) -> Vec<u32> {
+    let mut ranks = vec![MISSING; catalogue.len()];
+    for (i, part) in catalogue.read_parts() {
+        let start = catalogue.start(i) as usize;
+        for (row, id) in part.ids().iter().enumerate() {
+            ranks[start + row] = rank((i, row), *id);
+        }
+    }
+    ranks
+}
+
+fn texts<'c>(catalogue: &'c Catalogue, text: impl Fn((usize, usize), u64) -> &'c str) -> Vec<u32> {
+    let mut all: FxHashSet<&str> = FxHashSet::default();
+    for (i, part) in catalogue.read_parts() {
+        all.extend(part.ids().iter().enumerate().map(|(row, id)| text((i, row), *id)));
+    }
+    let mut all: Vec<&str> = all.into_iter().filter(|text| !text.is_empty()).collect();
+    all.par_sort_unstable();
+    let ranks: FxHashMap<&str, u32> = all.into_iter().zip(0..).collect();
+    of_places(catalogue, |place, id| ranks.get(text(place, id)).copied().unwrap_or(MISSING))
+}
+
+fn scores(catalogue: &Catalogue, name: &str) -> Vec<u32> {
+    let values = (0..catalogue.len()).map(|n| {
+        let place = catalogue.place(n);
+        place.map_or(f64::NAN, |place| catalogue.facts.score(place, name))
+    });
+    let values: Vec<f64> = values.collect();
+    let mut ranks = vec![MISSING; values.len()];
+    let (mut rank, mut last) = (0, f64::NAN);
+    for at in stats::ascending(values.iter().copied()) {
+        let value = values[at as usize];
+        rank += u32::from(value > last);
+        (ranks[at as usize], last) = (rank, value);
+    }
+    ranks
 }
 
 /// A rank for each document of the catalogue, given for the documents that have been read.
@@ -230,9 +375,10 @@ mod tests {
         let catalogue = many(50_000);
         let ranks = Ranks::default();
         let all: Vec<u32> = (0..50_000).collect();
-        for by in By::ALL {
+        for by in [By::Corpus, By::Time, By::Code, By::Kind, By::Repeats, By::Title] {
             for descending in [false, true] {
-                let sorted = ranks.sort(all.clone(), SortOrder { by, descending }, &catalogue);
+                let order = SortOrder { by: by.clone(), descending };
+                let sorted = ranks.sort(all.clone(), &order, &catalogue);
                 let mut expected = all.clone();
                 expected.sort_by(|a, b| {
                     let rows = [a, b].map(|n| catalogue.row(*n as usize).unwrap());
@@ -242,7 +388,7 @@ mod tests {
                         By::Code => rows.map(|row| (0, row.codes, 0)),
                         By::Kind => rows.map(|row| (0, "", row.kind as u8)),
                         By::Repeats => rows.map(|row| (0, "", u8::from(row.repeats))),
-                        By::Title => rows.map(|row| (0, row.title, 0)),
+                        _ => rows.map(|row| (0, row.title, 0)),
                     };
                     if descending { b.cmp(&a) } else { a.cmp(&b) }
                 });
@@ -258,7 +404,7 @@ mod tests {
         let rows: Vec<_> = texts.iter().map(|title| (0, "", Kind::News, title.as_str(), None)).collect();
         let sorted = Ranks::default().sort(
             (0..60).collect(),
-            SortOrder { by: By::Title, descending: false },
+            &SortOrder { by: By::Title, descending: false },
             &catalogue(&[&rows]),
         );
         assert_eq!(sorted, (0..3).flat_map(|r| (0..20).map(move |i| i * 3 + r)).collect::<Vec<u32>>());

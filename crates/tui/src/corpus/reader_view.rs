@@ -56,7 +56,11 @@ pub(super) fn draw(context: &PageContext<'_>, corpus: &CorpusPage, frame: &mut F
         });
     let lines: Vec<Line<'_>> = lines.collect();
     frame.render_widget(block, area);
-    frame.render_widget(Line::styled(width::cut(&about(context, corpus, text), head.width as usize), look::DIM), head);
+    let note = corpus.number(corpus.cursor.at).map_or("", |n| corpus.catalogue.note(n));
+    let note = if note.is_empty() { String::new() } else { format!("{}: {note} · ", context.say(own::NOTE)) };
+    let left = usize::from(head.width).saturating_sub(width::width(&note));
+    let about = Span::styled(width::cut(&about(context, corpus, text), left), look::DIM);
+    frame.render_widget(Line::from(vec![Span::styled(width::cut(&note, head.width.into()), look::NOTE), about]), head);
     frame.render_widget(Paragraph::new(lines), body);
 }
 

@@ -166,7 +166,7 @@ fn look_through(
 ) -> Result<Vec<u32>> {
     let passes = match catalogue.slot(part) {
         PartSlot::Damaged(fault) => anyhow::bail!("{fault}"),
-        PartSlot::Read(read) if !filter.is_empty() => Some(filter.passing(read)),
+        PartSlot::Read(read) if !filter.is_empty() => Some(filter.passing(catalogue, part, read)),
         PartSlot::Read(_) | PartSlot::Unread => None,
     };
     if passes.as_ref().is_some_and(|passes| !passes.contains(&true)) {

@@ -1,18 +1,17 @@
 //! Draws the page and the table on it.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Position, Rect};
-use ratatui::style::Style;
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
-use super::catalogue::{CatalogueRow, PartSlot};
-use super::load::time_of;
+use super::catalogue::PartSlot;
 use super::order::By;
-use super::{CorpusFocus, CorpusPage, Typing, reader_view, words as own};
+use super::{CorpusFocus, CorpusPage, Typing, columns, reader_view, words as own};
 use crate::context::PageContext;
 use crate::desk::{Desk, PageRequest};
 use crate::field::{self, Field};
+use crate::kit::TableRow;
 use crate::page::Table;
 use crate::words;
 use crate::{figures, look, width};
@@ -32,21 +31,6 @@ pub(super) fn panes(page: Rect) -> [Rect; 2] {
 /// Documents that the table has room for.
 pub(super) fn rows(table: Rect) -> usize {
     table.height.saturating_sub(3) as usize
-}
-
-/// The column in whose title a place on the screen is.
-pub(super) fn column_at(table: Rect, at: Position) -> Option<By> {
-    if at.y != table.y + 1 {
-        return None;
-    }
-    let mut left = usize::from(at.x.checked_sub(table.x + 1)?);
-    for (by, cells) in COLUMNS.into_iter().zip(widths(table.width.saturating_sub(2) as usize)) {
-        if left <= cells {
-            return Some(by);
-        }
-        left -= cells + 1;
-    }
-    None
 }
 
 pub(crate) fn draw(context: &PageContext<'_>, corpus: &CorpusPage, frame: &mut Frame<'_>, page: Rect) {
@@ -70,29 +54,22 @@ fn draw_table(context: &PageContext<'_>, corpus: &CorpusPage, frame: &mut Frame<
     let top = width::cut(&title(context, corpus), cells);
     let block = look::pane(top, corpus.focus == CorpusFocus::Table).title_bottom(Line::from(asked.spans));
     let inner = look::framed(block, frame, area);
-    let titles = COLUMNS.map(|by| {
-        let arrow = if corpus.order.by == by { arrow(corpus) } else { "" };
-        format!("{}{arrow}", context.say(if by == By::Repeats { words::REPEAT } else { own::order(by) }))
-    });
-    let mut lines = vec![Line::styled(line(&titles, cells), look::DIM)];
-    for at in corpus.cursor.top..(corpus.cursor.top + rows(area)).min(corpus.len()) {
-        let (text, style) = row(context, corpus, at, cells);
-        lines.push(Line::styled(text, if at == corpus.cursor.at { style.patch(look::SELECTED) } else { style }));
-    }
-    if corpus.len() == 0 {
+    if let Some(over) = &corpus.over {
+        over.draw(&columns::columns(corpus), &corpus.layout, context.language, frame, inner);
+    } else if corpus.len() == 0 {
         let searching = corpus.search.as_ref().is_some_and(super::CorpusSearch::is_under_way);
-        lines
-            .push(Line::styled(context.say(if searching { words::SEARCHING } else { own::NOTHING_PASSES }), look::DIM));
+        let line = Line::styled(context.say(if searching { words::SEARCHING } else { own::NOTHING_PASSES }), look::DIM);
+        frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }), inner);
+    } else {
+        let columns = columns::columns(corpus);
+        let state = (corpus.cursor, corpus.len(), corpus.has_marks());
+        let line = |at: usize| row(corpus, at, cells);
+        corpus.layout.draw(&columns, corpus, context.language, state, line, frame, inner);
     }
-    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), inner);
     if let Some(before) = asked.cursor {
         let last = area.right().saturating_sub(2);
         field::put_cursor(area.x as usize + 1 + before, last, area.bottom().saturating_sub(1), frame);
     }
-}
-
-fn arrow(corpus: &CorpusPage) -> &'static str {
-    if corpus.order.descending { "↓" } else { "↑" }
 }
 
 /// The title of the list: number of documents, order and folding.
@@ -100,7 +77,7 @@ fn title(context: &PageContext<'_>, corpus: &CorpusPage) -> String {
     let count = |n: usize| figures::count(n as u64);
     let catalogue = &corpus.catalogue;
     let mut position = format!("{} / {}", count((corpus.cursor.at + 1).min(corpus.len())), count(corpus.len()));
-    if corpus.listed.now.is_some() {
+    if corpus.len() != catalogue.len() {
         position += &format!(" ({})", count(catalogue.len()));
     }
     let cleaned = corpus.index().is_some_and(|index| index.cleaned);
@@ -114,11 +91,20 @@ fn title(context: &PageContext<'_>, corpus: &CorpusPage) -> String {
     if damaged > 0 {
         pieces.push(format!("{damaged} {}", context.say(own::DAMAGED)));
     }
-    if corpus.order != super::SortOrder::default() {
-        pieces.push(format!("{}{}", context.say(own::order(corpus.order.by)), arrow(corpus)));
+    if let Some(sort) = corpus.layout.sort.as_ref().filter(|sort| sort.column != By::Time.id())
+        && let Some(by) = By::named(&sort.column)
+    {
+        pieces.push(format!("{}{}", columns::title(&by).to(context.language), sort.sign()));
     }
     if corpus.folded {
         pieces.push(context.say(own::FOLDED).to_owned());
+    }
+    if corpus.has_marks() {
+        let word = if corpus.only_marked { own::ONLY_MARKED } else { own::MARKED };
+        pieces.push(format!("{} {}", context.say(word), count(catalogue.facts.marks.len())));
+    }
+    if corpus.asked.count.is_some() {
+        pieces.push(context.say(own::COUNTING).to_owned());
     }
     format!(" {} ", pieces.join(" · "))
 }
@@ -140,6 +126,10 @@ fn asked(context: &PageContext<'_>, corpus: &CorpusPage, cells: usize) -> LowerE
         Some(Typing::Filter(_)) => typed(context.say(own::FILTER), "", &corpus.filter, filter_state, cells),
         Some(Typing::Search) => {
             typed(context.say(words::SEARCH), "/", &corpus.query, search_state(context, corpus), cells)
+        }
+        Some(Typing::Note) => {
+            let hint = Span::styled(context.say(own::NOTE_HINT), look::DIM);
+            typed(context.say(own::NOTE), "", &corpus.note, hint, cells)
         }
         None => {
             let mut spans = Vec::new();
@@ -197,74 +187,24 @@ fn search_state(context: &PageContext<'_>, corpus: &CorpusPage) -> Span<'static>
     Span::raw(found(context, corpus.len()))
 }
 
-const COLUMNS: [By; 5] = [By::Time, By::Code, By::Kind, By::Repeats, By::Title];
-
-/// Cells of the columns; the title takes what is left.
-fn widths(total: usize) -> [usize; 5] {
-    let fixed = [16, 13, 5, 4];
-    let rest = total.saturating_sub(fixed.iter().sum::<usize>() + fixed.len());
-    [fixed[0], fixed[1], fixed[2], fixed[3], rest]
-}
-
-fn line(cells: &[String; 5], total: usize) -> String {
-    let cells: Vec<String> = cells.iter().zip(widths(total)).map(|(cell, cells)| width::left(cell, cells)).collect();
-    width::left(&cells.join(" "), total)
-}
-
-/// A line of the table, and how it looks.
-fn row(context: &PageContext<'_>, corpus: &CorpusPage, at: usize, total: usize) -> (String, Style) {
-    let Some(number) = corpus.number(at) else { return (String::new(), look::PLAIN) };
-    if let Some(row) = corpus.catalogue.row(number) {
-        return (line(&cells(context, corpus, number, row), total), look::PLAIN);
+/// A line of the table.
+fn row(corpus: &CorpusPage, at: usize, cells: usize) -> TableRow {
+    let Some(number) = corpus.number(at) else { return TableRow::Text(String::new(), look::PLAIN) };
+    if corpus.catalogue.row(number).is_some() {
+        return TableRow::Cells { row: number, style: look::PLAIN, marked: corpus.is_marked(number) };
     }
     match corpus.catalogue.place(number).map(|(part, _)| corpus.catalogue.slot(part)) {
-        Some(PartSlot::Damaged(fault)) => (width::left(fault, total), look::BAD),
-        _ => ("…".to_owned(), look::DIM),
+        Some(PartSlot::Damaged(fault)) => TableRow::Text(width::left(fault, cells), look::BAD),
+        _ => TableRow::Text("…".to_owned(), look::DIM),
     }
-}
-
-fn cells(context: &PageContext<'_>, corpus: &CorpusPage, number: usize, row: CatalogueRow<'_>) -> [String; 5] {
-    let mut codes = row.codes.split(',').filter(|c| !c.is_empty());
-    let first = codes.next().unwrap_or("–");
-    let more = codes.count();
-    let codes = if more > 0 { format!("{first} +{more}") } else { first.to_owned() };
-    let time = time_of(row.time).format("%Y-%m-%d %H:%M").to_string();
-    let below = is_below(corpus, number);
-    let title = if row.title.is_empty() { context.say(own::NO_TITLE) } else { row.title };
-    let title = if below { format!("└ {title}") } else { title.to_owned() };
-    let repeats = match count_of(corpus, number) {
-        Some(count) => format!("×{count}"),
-        None if row.repeats => context.say(words::REPEAT).to_owned(),
-        None => String::new(),
-    };
-    [time, codes, context.say(words::kind(row.kind)).to_owned(), repeats, title]
-}
-
-fn count_of(corpus: &CorpusPage, number: usize) -> Option<u32> {
-    let listing = corpus.listed.now.as_ref()?;
-    listing.counts.get(&u32::try_from(number).ok()?).copied()
-}
-
-fn is_below(corpus: &CorpusPage, number: usize) -> bool {
-    let listing = corpus.listed.now.as_ref();
-    listing.zip(u32::try_from(number).ok()).is_some_and(|(listing, number)| listing.below.contains(&number))
 }
 
 /// The rows from the first line in sight on, for copying.
 pub(super) fn table(corpus: &CorpusPage, desk: &Desk<'_>) -> Table {
-    let header = COLUMNS.map(|by| desk.say(own::order(by)).to_owned()).to_vec();
-    let numbers = (corpus.cursor.top..corpus.len()).take(COPIED).filter_map(|line| corpus.number(line));
-    let rows = numbers.filter_map(|number| {
-        let row = corpus.catalogue.row(number)?;
-        let time = time_of(row.time).format("%Y-%m-%d %H:%M:%S").to_string();
-        let repeats = match count_of(corpus, number) {
-            Some(count) => count.to_string(),
-            None => u32::from(row.repeats).to_string(),
-        };
-        Some(vec![time, row.codes.to_owned(), row.kind.name().to_owned(), repeats, row.title.to_owned()])
-    });
     if corpus.len() - corpus.cursor.top > COPIED {
         desk.order(PageRequest::Say(desk.say(own::TABLE_CUT).to_owned()));
     }
-    Table { header, rows: rows.collect() }
+    let numbers = (corpus.cursor.top..corpus.len()).take(COPIED).filter_map(|line| corpus.number(line));
+    let read = numbers.filter(|number| corpus.catalogue.row(*number).is_some());
+    corpus.layout.copied(&columns::columns(corpus), corpus, desk.language, read)
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use chrono::NaiveDateTime;
 
+use crate::corpus::ScoredFeature;
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
 use inkstone_base::language::Message;
@@ -20,12 +21,20 @@ pub(crate) type FeatureHealthOf = Arc<dyn Fn(&Key, &dyn Fn(u64), &Ctx) -> Result
 /// Compares one row of a set with all others; the third argument hears how many rows have been read.
 pub(crate) type FeatureNeighboursOf = Arc<dyn Fn(&Key, &Query, &dyn Fn(u64), &Ctx) -> Result<Neighbours> + Send + Sync>;
 
+/// Lists the columns of features whose values a person can read, one a name.
+pub(crate) type ScoredFeaturesOf = Arc<dyn Fn(&Ctx) -> Result<Vec<ScoredFeature>> + Send + Sync>;
+
+/// Reads the values in a column of a set, part by part of the corpus; NaN where a document has none.
+pub(crate) type FeatureScoresOf = Arc<dyn Fn(&Key, usize, &Ctx) -> Result<Vec<Vec<f32>>> + Send + Sync>;
+
 /// The functions behind the page, supplied by the program.
 #[derive(Clone)]
 pub struct FeatureBench {
     pub listing: FeatureListingOf,
     pub health: FeatureHealthOf,
     pub neighbours: FeatureNeighboursOf,
+    pub scored: ScoredFeaturesOf,
+    pub scores: FeatureScoresOf,
     /// The flags that name the configuration on the command line: `-c workbench.toml`.
     pub config: String,
 }

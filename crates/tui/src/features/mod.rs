@@ -1,5 +1,6 @@
 //! The page of features: the sets of the store, what is in one, and which documents it holds to be alike.
 
+mod columns;
 mod health;
 mod listing;
 mod near;
@@ -27,6 +28,7 @@ use super::desk::{Desk, PageRequest};
 use super::errand::Errand;
 use super::event::Event;
 use super::field::Field;
+use super::kit::TableView;
 use super::list::{self, Cursor};
 use super::page::{Table, turns};
 use super::page_state::PageState;
@@ -107,7 +109,7 @@ pub struct FeaturesPage {
     shows_checks: bool,
     /// The last listing that came; it stands while another is asked for.
     listing: Option<FeatureListing>,
-    sets: Cursor,
+    sets: TableView,
     /// The set to go to as soon as there is a listing.
     wanted: Option<String>,
     focus: FeaturesFocus,
@@ -139,7 +141,7 @@ impl FeaturesPage {
     }
 
     fn selected(&self) -> Option<&FeatureSet> {
-        self.listing.as_ref()?.sets.get(self.sets.at)
+        self.listing.as_ref()?.sets.get(self.sets.selected()?)
     }
 
     /// The selected set, where the store has it and can be opened.
@@ -236,6 +238,19 @@ impl PageState for FeaturesPage {
 
     fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {
         self.visited = true;
+        if self.focus == FeaturesFocus::Sets
+            && let Some(listing) = &self.listing
+        {
+            let before = self.sets.selected();
+            let list = view::list_above(self, area);
+            let done = self.sets.act(action, &columns::table(), listing, desk.language, list);
+            if self.sets.selected() != before {
+                self.batches = Cursor::default();
+            }
+            if done {
+                return;
+            }
+        }
         match action {
             Action::FeatureReread => {
                 self.reload(desk);
@@ -277,12 +292,8 @@ impl PageState for FeaturesPage {
             }
             Action::Back if self.near.leave_list() => {}
             Action::Back => self.focus = FeaturesFocus::Sets,
-            _ if self.focus == FeaturesFocus::Sets => {
-                let rows = list::rows(view::list_above(self, area)).max(1);
-                self.sets.step(action, self.count(), rows);
-                self.batches = Cursor::default();
-            }
             _ => {
+                let action = if action == Action::MarkRow { Action::PageDown } else { action };
                 let rows = list::rows(view::list_below(self, area)).max(1);
                 let (cursor, count) = self.list_below();
                 cursor.step(action, count, rows);
@@ -298,10 +309,14 @@ impl PageState for FeaturesPage {
                 listing.sets.retain(|set| !of_checks(set));
             }
             let place = self.wanted.take().and_then(|name| listing.sets.iter().position(|set| set.name == name));
-            self.sets.at = place.unwrap_or(self.sets.at);
+            self.sets.list(&columns::table(), &listing, (0..listing.sets.len()).collect(), desk.language);
+            if let Some(row) = place {
+                self.sets.go_to(row);
+            }
             self.listing = Some(listing);
         }
-        self.sets.arrange(self.count(), list::rows(view::list_above(self, area)));
+        let list = view::list_above(self, area);
+        self.sets.arrange(&columns::table(), desk.language, list);
         if let Some(health) = &mut self.health {
             health.errand.look();
         }
@@ -337,16 +352,17 @@ impl PageState for FeaturesPage {
     }
 
     fn can_go_back(&self) -> bool {
-        self.focus == FeaturesFocus::Below
+        self.focus == FeaturesFocus::Below || self.sets.is_open()
     }
 
-    fn click(&mut self, at: Position, area: Rect, _desk: &Desk<'_>) {
+    fn click(&mut self, at: Position, area: Rect, desk: &Desk<'_>) {
         self.visited = true;
         let (above, below) = (view::list_above(self, area), view::list_below(self, area));
         if at.y <= above.bottom() {
             self.focus = FeaturesFocus::Sets;
-            let count = self.count();
-            self.sets.click(at, above, count);
+            if let Some(listing) = &self.listing {
+                self.sets.click(at, &columns::table(), listing, desk.language, above);
+            }
             return;
         }
         self.focus = FeaturesFocus::Below;
@@ -370,6 +386,7 @@ impl PageState for FeaturesPage {
     fn remember(&self) -> Value {
         json!({
             "set": self.selected().map(|set| set.name.clone()),
+            "table": self.sets.remember(),
             "view": self.view.id(),
             "checks": self.shows_checks,
             "distance": self.near.measure == NearMeasure::Euclid,
@@ -380,6 +397,7 @@ impl PageState for FeaturesPage {
 
     fn recall(&mut self, memory: &Value) {
         self.wanted = memory["set"].as_str().map(str::to_owned);
+        self.sets.recall(&memory["table"]);
         self.view = FeaturesView::named(&memory["view"]).unwrap_or(self.view);
         self.shows_checks = memory["checks"] == true;
         if memory["distance"] == true {

@@ -181,6 +181,8 @@ fn fake() -> FeatureBench {
             Ok(health())
         }),
         neighbours: Arc::new(|_, query, _, _| Ok(neighbours(query))),
+        scored: Arc::new(|_| Ok(Vec::new())),
+        scores: Arc::new(|_, _, _| Ok(Vec::new())),
         config: "-c workbench.toml".to_owned(),
     }
 }
@@ -390,5 +392,5 @@ fn a_click_marks_a_set_and_a_line_below() {
     assert_eq!((bench.app.features.columns.at, bench.app.features.focus), (2, super::FeaturesFocus::Below));
     let above = super::view::list_above(&bench.app.features, area);
     click(&mut bench, above.y + 2);
-    assert_eq!((bench.app.features.sets.at, bench.app.features.focus), (1, super::FeaturesFocus::Sets));
+    assert_eq!((bench.app.features.sets.cursor.at, bench.app.features.focus), (1, super::FeaturesFocus::Sets));
 }

@@ -8,7 +8,7 @@ use ratatui::widgets::Paragraph;
 
 use super::listing::{FeatureListing, FeatureSet, FeatureState, SearchSummary};
 use super::words as w;
-use super::{FeaturesFocus, FeaturesPage, FeaturesView, SetReading, health, near_view};
+use super::{FeaturesFocus, FeaturesPage, FeaturesView, SetReading, columns, health, near_view};
 use crate::context::PageContext;
 use crate::desk::Desk;
 use crate::errand::Errand;
@@ -18,10 +18,6 @@ use crate::words::Word;
 use crate::{figures, look, sentences, width, words};
 use inkstone_base::terms::term;
 use inkstone_features::inspect::ColumnName;
-use inkstone_store::RowKind;
-
-/// Columns from which keys and folds are listed.
-const WIDE: u16 = 110;
 
 /// Lines of the pane of files above its list, without that of a search.
 const FACTS: u16 = 4;
@@ -81,8 +77,8 @@ fn draw_sets(
     let mut title = format!(
         " {} {} / {} · {} {}",
         context.say(w::SETS),
-        state.sets.at + 1,
-        listing.sets.len(),
+        state.sets.cursor.at + 1,
+        state.sets.len(),
         figures::count(listing.documents),
         context.say(w::DOCUMENTS)
     );
@@ -92,6 +88,7 @@ fn draw_sets(
     if let Some(stats) = &listing.stats {
         title += &format!(" · {} {}", context.say(w::STORE), bytes(stats.file_bytes));
     }
+    title += &state.sets.about(&columns::table(), context.language);
     if state.asked.as_ref().is_some_and(Errand::waiting) {
         title += &format!(" · {}", context.say(words::READING));
     }
@@ -102,63 +99,8 @@ fn draw_sets(
         block = block.title_bottom(Line::styled(format!(" {} ", width::cut(held, room)), look::NOTE));
     }
     let inner = look::framed(block, frame, area);
-    let wide = area.width >= WIDE;
-    let mut columns = vec![
-        ListColumn::text(context.say(w::NAME), 0),
-        ListColumn::text(context.say(w::MODEL), 8),
-        ListColumn::number(context.say(w::COLUMNS), 6),
-        ListColumn::number(context.say(w::ROWS), 10),
-        ListColumn::number(context.say(w::COVERAGE), 6),
-        ListColumn::number(context.say(w::SIZE), 9),
-        ListColumn::text(context.say(w::STATE), 10),
-        ListColumn::text(context.say(w::SEEN), 10),
-    ];
-    if wide {
-        columns.insert(8, ListColumn::number(context.say(w::FOLDS), 6));
-        columns.push(ListColumn::text(context.say(w::KEY), 8));
-    }
-    let row = |at: usize| {
-        let set = &listing.sets[at];
-        let mut cells = set_cells(context, set, listing.documents);
-        if !wide {
-            cells.truncate(8);
-        }
-        (cells, style_of(set.state))
-    };
-    list::draw(&columns, listing.sets.len(), state.sets, row, frame, inner);
-}
-
-fn set_cells(context: &PageContext<'_>, set: &FeatureSet, documents: u64) -> Vec<String> {
-    let dash = || "–".to_owned();
-    let columns = match set.kind {
-        Some(RowKind::Dense { dim }) => figures::count(dim as u64),
-        Some(RowKind::Sparse) => context.say(w::SPARSE).to_owned(),
-        None => dash(),
-    };
-    let filled = set.filled.or(set.rows);
-    let share = filled.map_or(f64::NAN, |filled| 100.0 * filled as f64 / documents as f64);
-    vec![
-        set.name.clone(),
-        set.model.clone(),
-        columns,
-        set.rows.map_or_else(dash, figures::count),
-        figures::number(share, 1),
-        set.bytes.map_or_else(dash, bytes),
-        context.say(state_word(set.state)).to_owned(),
-        set.fitted_until.map_or_else(dash, |time| time.format("%Y-%m-%d").to_string()),
-        if set.folds > 0 { set.folds.to_string() } else { dash() },
-        set.id.map_or_else(dash, |id| id.hex()[..8].to_owned()),
-    ]
-}
-
-fn state_word(state: FeatureState) -> Word {
-    match state {
-        FeatureState::Current => w::CURRENT,
-        FeatureState::Stale => w::STALE,
-        FeatureState::Missing => w::MISSING,
-        FeatureState::OfChecks => w::OF_CHECKS,
-        FeatureState::Unused => w::UNUSED,
-    }
+    let style = |row: usize| style_of(listing.sets[row].state);
+    state.sets.draw(&columns::table(), listing, context.language, style, frame, inner);
 }
 
 fn style_of(state: FeatureState) -> Style {
@@ -321,7 +263,6 @@ pub(super) fn bytes(count: u64) -> String {
 pub(super) fn table(state: &FeaturesPage, desk: &Desk<'_>) -> Option<Table> {
     let listing = state.listing.as_ref()?;
     let table = |header: &[Word], rows| Some(Table::new(desk.language, header, rows));
-    let option = |number: Option<u64>| number.map_or_else(String::new, |number| number.to_string());
     match (state.focus, state.view) {
         (FeaturesFocus::Below, FeaturesView::Health) => {
             let row = |column: &inkstone_features::inspect::Column| {
@@ -355,23 +296,7 @@ pub(super) fn table(state: &FeaturesPage, desk: &Desk<'_>) -> Option<Table> {
             let rows = state.selected()?.batches.iter().enumerate().map(row).collect();
             table(&[w::PART, w::ROWS, w::BLOCKS, w::SIZE, w::DIGEST], rows)
         }
-        (FeaturesFocus::Sets, _) => {
-            let row = |set: &FeatureSet| {
-                let columns = match set.kind {
-                    Some(RowKind::Dense { dim }) => dim.to_string(),
-                    Some(RowKind::Sparse) => desk.say(w::SPARSE).to_owned(),
-                    None => String::new(),
-                };
-                let time = set.fitted_until.map_or_else(String::new, |t| t.format("%Y-%m-%d %H:%M:%S").to_string());
-                let state = desk.say(state_word(set.state)).to_owned();
-                let key = set.id.map_or_else(String::new, |id| id.hex());
-                let numbers = [set.rows, set.filled.or(set.rows), set.bytes].map(option);
-                let [rows, filled, bytes] = numbers;
-                vec![set.name.clone(), set.model.clone(), columns, rows, filled, bytes, state, time, key]
-            };
-            let header = [w::NAME, w::MODEL, w::COLUMNS, w::ROWS, w::WITH_VALUE, w::SIZE, w::STATE, w::SEEN, w::KEY];
-            table(&header, listing.sets.iter().map(row).collect())
-        }
+        (FeaturesFocus::Sets, _) => Some(state.sets.copied(&columns::table(), listing, desk.language)),
     }
 }
 

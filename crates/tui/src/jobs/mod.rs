@@ -6,7 +6,7 @@
 mod entry;
 mod log;
 mod log_view;
-mod reject_view;
+mod rejects;
 #[cfg(test)]
 mod screens;
 mod stage_view;
@@ -25,6 +25,8 @@ use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use serde_json::{Value, json};
 
+use self::rejects::RejectPane;
+use super::Language;
 use super::Workspace;
 use super::action::Action;
 use super::context::PageContext;
@@ -63,17 +65,13 @@ pub struct JobsPage {
     /// The stage whose particulars are shown; `None`: the newest.
     stage: Option<usize>,
     pub(crate) pane: Pane,
-    rejects: Option<RejectList>,
+    rejects: Option<RejectPane>,
+    /// Columns of the lists of rejects, as an earlier session left them.
+    recalled: Value,
     pub log: JobLog,
     /// Lines of the particulars that are above the sight.
     scroll: usize,
     rows: usize,
-}
-
-#[derive(Default)]
-struct RejectList {
-    rejects: Option<Result<Rejects, Message>>,
-    cursor: usize,
 }
 
 /// A job that has just ended.
@@ -270,23 +268,23 @@ impl JobsPage {
         };
     }
 
-    pub(crate) fn take_rejects(&mut self, rejects: Result<Rejects, Message>) {
-        if let Some(list) = &mut self.rejects {
-            list.rejects = Some(rejects);
+    pub(crate) fn take_rejects(&mut self, rejects: Result<Rejects, Message>, language: Language) {
+        if let Some(pane) = &mut self.rejects {
+            pane.take(rejects, language);
         }
     }
 
     fn show(&mut self, pane: Pane, desk: &Desk<'_>) {
-        (self.pane, self.rejects) = (pane, None);
+        if let Some(rejects) = self.rejects.take() {
+            self.recalled = rejects.remember();
+        }
+        self.pane = pane;
         if pane == Pane::Rejects {
-            self.rejects = Some(RejectList::default());
+            let mut rejects = RejectPane::default();
+            rejects.recall(&self.recalled);
+            self.rejects = Some(rejects);
             desk.reading.ask(Request::Rejects);
         }
-    }
-
-    fn reject_count(&self) -> usize {
-        let read = self.rejects.as_ref().and_then(|list| list.rejects.as_ref()?.as_ref().ok());
-        read.map_or(0, |rejects| rejects.rows.len())
     }
 
     /// Jobs that a test wants to see in the place of others.
@@ -295,6 +293,15 @@ impl JobsPage {
         self.list = jobs;
         self.follow(None);
     }
+}
+
+/// True for what only a table can do.
+fn is_of_table(action: Action) -> bool {
+    use Action::{ChooseColumns, ColumnLeft, ColumnRight, Frequencies, HideColumn, OnlyMarked, SortTable, Summary};
+    matches!(
+        action,
+        ChooseColumns | ColumnLeft | ColumnRight | Frequencies | HideColumn | OnlyMarked | SortTable | Summary
+    )
 }
 
 fn how_it_ended(job: &JobEntry) -> Happening {
@@ -316,10 +323,21 @@ impl PageState for JobsPage {
     }
 
     fn can(&self, action: Action, _: &PageContext<'_>) -> bool {
-        !matches!(action, Action::NextJob | Action::PreviousJob) || self.list.len() > 1
+        match action {
+            Action::NextJob | Action::PreviousJob => self.list.len() > 1,
+            Action::OpenReject => self.rejects.as_ref().is_some_and(RejectPane::can_open),
+            _ if is_of_table(action) => self.rejects.as_ref().is_some_and(RejectPane::has_rows),
+            _ => true,
+        }
     }
 
     fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {
+        if let Some(rejects) = &mut self.rejects
+            && rejects.act(action, area, desk.language)
+        {
+            return;
+        }
+        let action = if action == Action::MarkRow { Action::PageDown } else { action };
         match (action, self.pane) {
             (Action::Rejects, pane) => {
                 self.show(if pane == Pane::Rejects { Pane::Stages } else { Pane::Rejects }, desk);
@@ -335,12 +353,7 @@ impl PageState for JobsPage {
             (Action::Back, _) => self.show(Pane::Stages, desk),
             (_, Pane::Stages) => self.step(action),
             (_, Pane::Log) => self.log.step(action, log_view::rows(self, area)),
-            (_, Pane::Rejects) => {
-                let count = self.reject_count();
-                if let Some(list) = &mut self.rejects {
-                    list.cursor = moved(list.cursor, action, count, self.rows.max(1));
-                }
-            }
+            (_, Pane::Rejects) => {}
         }
     }
 
@@ -350,12 +363,15 @@ impl PageState for JobsPage {
             // The page was left with them in an earlier session.
             self.show(Pane::Rejects, desk);
         }
+        if let Some(rejects) = &mut self.rejects {
+            rejects.arrange(area, desk.language);
+        }
         let rows = log_view::rows(self, area);
         self.log.arrange(desk.language, rows);
     }
 
     fn waiting(&self) -> bool {
-        self.rejects.as_ref().is_some_and(|l| l.rejects.is_none()) || self.log.waiting()
+        self.rejects.as_ref().is_some_and(RejectPane::waiting) || self.log.waiting()
     }
 
     fn is_typing(&self) -> bool {
@@ -386,7 +402,10 @@ impl PageState for JobsPage {
         self.pane != Pane::Stages
     }
 
-    fn click(&mut self, at: Position, area: Rect, _desk: &Desk<'_>) {
+    fn click(&mut self, at: Position, area: Rect, desk: &Desk<'_>) {
+        if let Some(rejects) = &mut self.rejects {
+            return rejects.click(at, area, desk.language);
+        }
         match view::line_at(self, at, area) {
             Some(view::ClickedJob::Job(id)) => self.follow(Some(id)),
             Some(view::ClickedJob::Stage(stage)) => {
@@ -394,11 +413,6 @@ impl PageState for JobsPage {
                 self.scroll = 0;
             }
             Some(view::ClickedJob::Line(line)) => self.log.mark(line),
-            Some(view::ClickedJob::Reject(reject)) => {
-                if let Some(list) = &mut self.rejects {
-                    list.cursor = reject;
-                }
-            }
             None => {}
         }
     }
@@ -407,7 +421,7 @@ impl PageState for JobsPage {
         match self.pane {
             Pane::Stages => Some(stage_view::table(self, desk.language)),
             Pane::Log => Some(log_view::table(self, desk.language)),
-            Pane::Rejects => reject_view::table(self, desk.language),
+            Pane::Rejects => self.rejects.as_ref()?.table(desk.language),
         }
     }
 
@@ -416,11 +430,13 @@ impl PageState for JobsPage {
     }
 
     fn remember(&self) -> Value {
-        json!({"pane": self.pane.id(), "search": self.log.search.as_ref().map(Field::text)})
+        let rejects = self.rejects.as_ref().map_or_else(|| self.recalled.clone(), RejectPane::remember);
+        json!({"pane": self.pane.id(), "search": self.log.search.as_ref().map(Field::text), "rejects": rejects})
     }
 
     fn recall(&mut self, memory: &Value) {
         self.pane = Pane::named(&memory["pane"]).unwrap_or_default();
+        self.recalled = memory["rejects"].clone();
         self.log.search = memory["search"].as_str().filter(|text| !text.is_empty()).map(Field::new);
     }
 }

@@ -7,7 +7,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::{JobEntry, JobsPage, Pane, Phase, log_view, reject_view, stage_view, words};
+use super::{JobEntry, JobsPage, Pane, Phase, log_view, stage_view, words};
 use crate::context::PageContext;
 use crate::words as common;
 use crate::words::Word;
@@ -22,7 +22,6 @@ pub(super) enum ClickedJob {
     Job(u64),
     Stage(usize),
     Line(usize),
-    Reject(usize),
 }
 
 /// The list of jobs, and what is below it.
@@ -44,9 +43,6 @@ fn first_job(jobs: &JobsPage, rows: usize) -> usize {
 }
 
 pub(super) fn line_at(jobs: &JobsPage, at: Position, page: Rect) -> Option<ClickedJob> {
-    if jobs.pane == Pane::Rejects {
-        return reject_view::line_at(jobs, at, page).map(ClickedJob::Reject);
-    }
     let [list, below] = split(jobs, page);
     let rows = usize::from(list.height.saturating_sub(2));
     if list.contains(at) {
@@ -60,8 +56,8 @@ pub(super) fn line_at(jobs: &JobsPage, at: Position, page: Rect) -> Option<Click
 }
 
 pub(crate) fn draw(context: &PageContext<'_>, jobs: &JobsPage, frame: &mut Frame<'_>, page: Rect) {
-    if jobs.pane == Pane::Rejects {
-        return reject_view::draw(context, jobs, frame, page);
+    if let Some(rejects) = &jobs.rejects {
+        return rejects.draw(context, frame, page);
     }
     let [list, below] = split(jobs, page);
     if !jobs.list.is_empty() {

@@ -1,5 +1,6 @@
 //! The page of the ledger: every backtest that ran, what each is worth among all, and deleting, which hides nothing.
 
+mod columns;
 mod particulars;
 mod shelf;
 mod view;
@@ -21,13 +22,15 @@ use super::context::PageContext;
 use super::desk::{Desk, PageRequest};
 use super::errand::Errand;
 use super::field::Field;
-use super::list::{self, Cursor};
+use super::kit::TableView;
+use super::list;
 use super::page::{Table, turns};
 use super::page_state::PageState;
 use inkstone_base::figures;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Language;
 use inkstone_lab::ledger::{Book, BookTrial};
-use shelf::{By, Shelf};
+use shelf::Shelf;
 use words as w;
 
 /// Reads the ledger; none where there is none yet.
@@ -72,18 +75,15 @@ struct Deletion {
     errand: Option<Errand<Shelf>>,
 }
 
-#[derive(Default)]
 pub struct LedgerPage {
     asked: Option<Errand<Option<Shelf>>>,
     /// The ledger as it was last read; it stands while it is read anew. None inside: there is none.
     shelf: Option<Option<Shelf>>,
-    by: By,
     filter: Field,
     /// True if keys go into the filter.
     filtering: bool,
-    /// Trials as listed: numbers of them in the book.
-    rows: Vec<usize>,
-    cursor: Cursor,
+    /// The trials of the book.
+    table: TableView,
     /// The entry to go to as soon as there is a list.
     wanted: Option<u64>,
     focus: LedgerFocus,
@@ -91,6 +91,24 @@ pub struct LedgerPage {
     /// First line seen of the pane below.
     scroll: usize,
     deletion: Option<Deletion>,
+}
+
+impl Default for LedgerPage {
+    fn default() -> LedgerPage {
+        LedgerPage {
+            // The latest first.
+            table: TableView::sorted_by("number", true),
+            asked: None,
+            shelf: None,
+            filter: Field::default(),
+            filtering: false,
+            wanted: None,
+            focus: LedgerFocus::default(),
+            view: LedgerView::default(),
+            scroll: 0,
+            deletion: None,
+        }
+    }
 }
 
 impl LedgerPage {
@@ -108,27 +126,28 @@ impl LedgerPage {
     }
 
     fn selected(&self) -> Option<&BookTrial> {
-        self.shelf()?.book.trials.get(*self.rows.get(self.cursor.at)?)
+        self.shelf()?.book.trials.get(self.table.selected()?)
     }
 
     /// Lists anew; the entry that was marked stays the one marked.
-    fn list(&mut self) {
+    fn list(&mut self, language: Language) {
         let wanted = self.wanted.take().or_else(|| self.selected().map(|trial| trial.entry.number));
-        let rows = self.shelf().map(|shelf| shelf.rows(self.by, self.filter.text())).unwrap_or_default();
-        let number = |row: &usize| self.shelf().map(|shelf| shelf.book.trials[*row].entry.number);
-        let at = wanted.and_then(|wanted| rows.iter().position(|row| number(row) == Some(wanted)));
-        self.cursor.at = at.unwrap_or(self.cursor.at).min(rows.len().saturating_sub(1));
-        self.rows = rows;
+        let Some(Some(shelf)) = &self.shelf else { return };
+        self.table.list(&columns::table(), shelf, shelf.rows(self.filter.text()), language);
+        let row = shelf.book.trials.iter().position(|trial| Some(trial.entry.number) == wanted);
+        if let Some(row) = row {
+            self.table.go_to(row);
+        }
     }
 
     /// Takes in what a reading brought.
-    fn take(&mut self, shelf: Option<Shelf>) {
+    fn take(&mut self, shelf: Option<Shelf>, language: Language) {
         // The row of what was marked, for a deletion may leave another run of the trial, with another number.
         let trial = self.selected().map(|trial| trial.entry.trial);
         let same = shelf.iter().flat_map(|shelf| &shelf.book.trials).find(|other| Some(other.entry.trial) == trial);
         self.wanted = self.wanted.or(same.map(|trial| trial.entry.number));
         self.shelf = Some(shelf);
-        self.list();
+        self.list(language);
     }
 
     fn ask_for_reason(&mut self) {
@@ -163,7 +182,7 @@ impl LedgerPage {
         let (entry, trials) = (deletion.entry, figures::count(shelf.book.totals.trials));
         desk.order(PageRequest::Say(format!("#{entry} {} {trials} {}", desk.say(w::IS_DELETED), desk.say(w::TRIALS))));
         self.deletion = None;
-        self.take(Some(shelf));
+        self.take(Some(shelf), desk.language);
     }
 }
 
@@ -186,14 +205,21 @@ impl PageState for LedgerPage {
     }
 
     fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {
+        if self.focus == LedgerFocus::List
+            && self.deletion.is_none()
+            && let Some(Some(shelf)) = &self.shelf
+        {
+            let before = self.table.selected();
+            let done = self.table.act(action, &columns::table(), shelf, desk.language, view::list_area(area));
+            self.scroll = if self.table.selected() == before { self.scroll } else { 0 };
+            if done {
+                return;
+            }
+        }
         match action {
             Action::LedgerReread => self.reload(desk),
             Action::LedgerOpen => self.focus = LedgerFocus::Below,
             Action::LedgerView => (self.view, self.scroll) = (self.view.next(), 0),
-            Action::LedgerSort => {
-                self.by = self.by.next();
-                self.list();
-            }
             Action::LedgerFilter => (self.filtering, self.focus) = (true, LedgerFocus::List),
             // The ledger of a project that another process has is not this workbench's to change.
             Action::LedgerDelete if desk.read_only => desk.order(PageRequest::AskToWrite),
@@ -202,12 +228,7 @@ impl PageState for LedgerPage {
             Action::Back if self.focus == LedgerFocus::Below => self.focus = LedgerFocus::List,
             Action::Back => {
                 self.filter = Field::default();
-                self.list();
-            }
-            _ if self.focus == LedgerFocus::List => {
-                let before = self.cursor.at;
-                self.cursor.step(action, self.rows.len(), list::rows(view::list_area(area)).max(1));
-                self.scroll = if self.cursor.at == before { self.scroll } else { 0 };
+                self.list(desk.language);
             }
             _ => self.scroll = list::moved(self.scroll, action, usize::MAX, usize::from(area.height / 3)),
         }
@@ -215,10 +236,10 @@ impl PageState for LedgerPage {
 
     fn arrange(&mut self, area: Rect, desk: &Desk<'_>) {
         if let Some(shelf) = Errand::take_new(&mut self.asked) {
-            self.take(shelf);
+            self.take(shelf, desk.language);
         }
         self.look_at_deletion(desk);
-        self.cursor.arrange(self.rows.len(), list::rows(view::list_area(area)));
+        self.table.arrange(&columns::table(), desk.language, view::list_area(area));
         self.scroll = self.scroll.min(view::last_scroll(self, area, desk));
     }
 
@@ -238,9 +259,9 @@ impl PageState for LedgerPage {
         }
     }
 
-    fn typed(&mut self, _desk: &Desk<'_>) {
+    fn typed(&mut self, desk: &Desk<'_>) {
         if self.deletion.is_none() {
-            self.list();
+            self.list(desk.language);
         }
     }
 
@@ -251,18 +272,19 @@ impl PageState for LedgerPage {
         }
     }
 
-    fn leave_field(&mut self, _desk: &Desk<'_>) {
+    fn leave_field(&mut self, desk: &Desk<'_>) {
         if self.deletion.take().is_none() {
             (self.filtering, self.filter) = (false, Field::default());
-            self.list();
+            self.list(desk.language);
         }
     }
 
     fn can_go_back(&self) -> bool {
-        self.deletion.is_some() || self.focus == LedgerFocus::Below || !self.filter.text().is_empty()
+        let inside = self.deletion.is_some() || self.focus == LedgerFocus::Below || self.table.is_open();
+        inside || !self.filter.text().is_empty()
     }
 
-    fn click(&mut self, at: Position, area: Rect, _desk: &Desk<'_>) {
+    fn click(&mut self, at: Position, area: Rect, desk: &Desk<'_>) {
         let list = view::list_area(area);
         if at.y > list.bottom() {
             self.focus = LedgerFocus::Below;
@@ -270,11 +292,13 @@ impl PageState for LedgerPage {
             return;
         }
         self.focus = LedgerFocus::List;
-        self.cursor.click(at, list, self.rows.len());
+        if let Some(Some(shelf)) = &self.shelf {
+            self.table.click(at, &columns::table(), shelf, desk.language, list);
+        }
     }
 
     fn table(&self, desk: &Desk<'_>) -> Option<Table> {
-        Some(view::table(self.shelf()?, &self.rows, desk))
+        Some(self.table.copied(&columns::table(), self.shelf()?, desk.language))
     }
 
     fn command(&self, desk: &Desk<'_>) -> Option<String> {
@@ -292,12 +316,12 @@ impl PageState for LedgerPage {
 
     fn remember(&self) -> Value {
         let entry = self.selected().map(|trial| trial.entry.number);
-        json!({"entry": entry, "by": self.by.id(), "filter": self.filter.text(), "view": self.view.id()})
+        json!({"entry": entry, "table": self.table.remember(), "filter": self.filter.text(), "view": self.view.id()})
     }
 
     fn recall(&mut self, memory: &Value) {
         self.wanted = memory["entry"].as_u64();
-        self.by = By::named(&memory["by"]).unwrap_or(self.by);
+        self.table.recall(&memory["table"]);
         self.filter = Field::new(memory["filter"].as_str().unwrap_or_default());
         self.view = LedgerView::named(&memory["view"]).unwrap_or(self.view);
     }

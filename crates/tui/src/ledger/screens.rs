@@ -162,7 +162,7 @@ fn a_deleted_trial_stands_among_the_others_without_its_particulars() {
 }
 
 #[test]
-fn the_order_goes_round_and_what_does_not_exist_comes_last() {
+fn the_list_is_sorted_by_any_column_and_what_does_not_exist_comes_last() {
     let (_dir, mut bench) = full();
     bench.press("8");
     let order = |bench: &Bench| {
@@ -171,12 +171,16 @@ fn the_order_goes_round_and_what_does_not_exist_comes_last() {
         table.rows.iter().map(|row| row[0].clone()).collect::<Vec<_>>().join(" ")
     };
     assert_eq!(order(&bench), "9 8 7 6 5 4 3 2", "the latest run of the first trial has number 9");
-    bench.press("sss");
+    bench.press("lllllls");
+    assert_eq!(order(&bench), "6 9 5 4 2 8 7 3", "by t; of the deleted one there is none");
+    bench.press("hs");
     assert_eq!(order(&bench), "6 9 5 4 2 8 7 3", "by RankIC; of the deleted one there is none");
-    bench.press("ss");
-    assert_eq!(order(&bench), "2 8 4 7 6 9 5 3", "by name");
     bench.press("s");
-    assert_eq!(order(&bench), "9 8 7 6 5 4 3 2");
+    assert_eq!(order(&bench), "7 8 2 4 5 9 6 3", "the least RankIC first");
+    bench.press("hhhs");
+    assert_eq!(order(&bench), "2 8 4 7 9 6 3 5", "by name");
+    bench.press("hhss");
+    assert_eq!(order(&bench), "2 3 4 5 6 7 8 9");
 }
 
 #[test]
@@ -338,12 +342,14 @@ fn one_trial_without_returns_is_shown_all_the_same() {
 #[test]
 fn the_place_is_remembered() {
     let (_dir, mut bench) = full();
-    bench.press("8jjsv/o<enter>");
+    bench.press("8jjllllllsv/o<enter>");
     let memory = bench.app.state(Page::Ledger).remember();
     let mut other = super::LedgerPage::default();
     other.recall(&memory);
-    assert_eq!((other.view, other.filter.text(), other.by.id()), (LedgerView::Worth, "o", "sharpe"));
+    assert_eq!((other.view, other.filter.text()), (LedgerView::Worth, "o"));
+    assert_eq!(other.table.layout.sort, bench.app.ledger.table.layout.sort);
+    assert_eq!(other.table.layout.sort.as_ref().map(|sort| sort.column.as_str()), Some("t"));
     assert_eq!(other.wanted, bench.app.ledger.selected().map(|trial| trial.entry.number));
     other.recall(&json!(null));
-    other.recall(&json!({"entry": "x", "by": 3}));
+    other.recall(&json!({"entry": "x", "table": 3}));
 }

@@ -1,6 +1,5 @@
 //! Draws the page of the ledger: the list, and below it one pane or, where there is room, three.
 
-use chrono::Local;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
@@ -8,13 +7,11 @@ use ratatui::widgets::Paragraph;
 
 use super::shelf::Shelf;
 use super::words as w;
-use super::{Deletion, LedgerFocus, LedgerPage, LedgerView, particulars, worth};
+use super::{Deletion, LedgerFocus, LedgerPage, LedgerView, columns, particulars, worth};
 use crate::context::PageContext;
 use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::field;
-use crate::list::{self, ListColumn};
-use crate::page::{Table, exact};
 use crate::words::Word;
 use crate::{figures, look, sentences, width};
 use inkstone_lab::ledger::{BookTrial, EntryKind};
@@ -152,23 +149,6 @@ fn draw_view(
     }
 }
 
-/// The columns: title, true for numbers, and cells on a wide and on a narrow screen (none: left out; 0: the rest of the line).
-const COLUMNS: [(Word, bool, [Option<usize>; 2]); 13] = [
-    (w::NUMBER, true, [Some(5), Some(4)]),
-    (w::WHEN, false, [Some(16), Some(10)]),
-    (w::NAME, false, [Some(0), Some(0)]),
-    (w::KIND, false, [Some(8), None]),
-    (w::RULES, false, [Some(12), Some(12)]),
-    (w::RUNS, true, [Some(4), None]),
-    (w::DAYS, true, [Some(5), Some(5)]),
-    (w::RANK_IC, true, [Some(7), Some(7)]),
-    (w::ICIR, true, [Some(6), None]),
-    (w::T, true, [Some(6), Some(6)]),
-    (w::SHARPE, true, [Some(6), Some(6)]),
-    (w::DSR, true, [Some(5), Some(5)]),
-    (w::Q, true, [Some(7), None]),
-];
-
 fn draw_list(
     context: &PageContext<'_>,
     state: &LedgerPage,
@@ -178,15 +158,15 @@ fn draw_list(
     area: Rect,
 ) {
     let (book, count) = (&shelf.book, |n: usize| figures::count(n as u64));
-    let place = count((state.cursor.at + 1).min(state.rows.len()));
-    let of_all =
-        if state.rows.len() < book.trials.len() { format!(" ({})", count(book.trials.len())) } else { String::new() };
+    let rows = state.table.len();
+    let place = count((state.table.cursor.at + 1).min(rows));
+    let of_all = if rows < book.trials.len() { format!(" ({})", count(book.trials.len())) } else { String::new() };
     let mut title = vec![Span::raw(format!(
-        " {} {place} / {}{of_all} {} · {} ",
+        " {} {place} / {}{of_all} {}{} ",
         context.say(w::LEDGER),
-        count(state.rows.len()),
+        count(rows),
         context.say(w::TRIALS),
-        context.say(state.by.word())
+        state.table.about(&columns::table(), context.language)
     ))];
     if state.filtering || !state.filter.text().is_empty() {
         title.push(Span::raw(format!("· {} ", context.say(w::FILTER))));
@@ -217,65 +197,21 @@ fn draw_list(
         block = block.title_bottom(Line::styled(format!(" {} ", context.say(w::READING)), look::DIM));
     }
     let inner = look::framed(block, frame, area);
-    if state.rows.is_empty() {
+    if rows == 0 && !state.table.is_open() {
         return sentences::draw([(context.say(w::NOTHING_LEFT), look::PLAIN)], frame, inner);
     }
-    let wide = area.width >= LARGE.0;
-    let size = usize::from(!wide);
-    let column = |(title, right, cells): &(Word, bool, [Option<usize>; 2])| {
-        Some(ListColumn { title: context.say(*title), cells: cells[size]?, right: *right })
+    let style = |row: usize| match &book.trials[row].entry.details {
+        None => look::DIM,
+        Some(details) if details.figures.lookahead => look::BAD,
+        Some(_) => look::PLAIN,
     };
-    let columns: Vec<ListColumn<'_>> = COLUMNS.iter().filter_map(column).collect();
-    let row = |at: usize| {
-        let trial = &book.trials[state.rows[at]];
-        let style = match &trial.entry.details {
-            None => look::DIM,
-            Some(details) if details.figures.lookahead => look::BAD,
-            Some(_) => look::PLAIN,
-        };
-        let cells = cells(context.language, trial, if wide { "%Y-%m-%d %H:%M" } else { "%Y-%m-%d" });
-        let shown = cells.into_iter().zip(&COLUMNS).filter(|(_, column)| column.2[size].is_some());
-        (shown.map(|(cell, _)| cell).collect(), style)
-    };
-    list::draw(&columns, state.rows.len(), state.cursor, row, frame, inner);
-}
-
-/// The cells of a trial in the order of [`COLUMNS`].
-fn cells(language: Language, trial: &BookTrial, time: &str) -> [String; 13] {
-    let entry = &trial.entry;
-    let rank_ic = trial.rank_ic().map(|(_, summary)| *summary);
-    let figure = |get: fn(&inkstone_lab::backtest::IcSummary) -> f64| rank_ic.as_ref().map_or(f64::NAN, get);
-    let days = entry.moments.map(|moments| moments.days).or(rank_ic.map(|summary| summary.n));
-    [
-        entry.number.to_string(),
-        entry.when.with_timezone(&Local).format(time).to_string(),
-        listed_name(&called(language, trial), entry.kind),
-        kind(entry.kind).to(language).to_owned(),
-        rules(language, trial),
-        trial.runs.to_string(),
-        days.map_or_else(|| "–".to_owned(), |days| days.to_string()),
-        figures::signed(figure(|summary| summary.mean), 4),
-        figures::signed(figure(|summary| summary.icir), 2),
-        figures::signed(figure(|summary| summary.t_nw), 2),
-        figures::signed(trial.looks.sharpe, 2),
-        figures::number(trial.looks.deflated_sharpe, 3),
-        figures::number(trial.looks.q, 4),
-    ]
+    state.table.draw(&columns::table(), shelf, context.language, style, frame, inner);
 }
 
 pub(super) fn kind(kind: EntryKind) -> Word {
     match kind {
         EntryKind::Backtest => w::BACKTEST,
         EntryKind::Cell => w::CELL,
-    }
-}
-
-/// A name for the list. That of a cell begins with what tells the cell from others: `head:128 · tone · factor`.
-fn listed_name(name: &str, kind: EntryKind) -> String {
-    let parts: Vec<&str> = name.splitn(3, " · ").collect();
-    match (kind, parts.as_slice()) {
-        (EntryKind::Cell, [experiment, feature, settings]) => format!("{settings} · {feature} · {experiment}"),
-        _ => name.to_owned(),
     }
 }
 
@@ -327,20 +263,4 @@ fn draw_deletion(context: &PageContext<'_>, deletion: &Deletion, frame: &mut Fra
     texts.extend((deletion.others > 0).then_some((&*others, look::PLAIN)));
     texts.push(end);
     sentences::draw(texts, frame, below);
-}
-
-pub(super) fn table(shelf: &Shelf, rows: &[usize], desk: &Desk<'_>) -> Table {
-    let row = |row: &usize| {
-        let trial = &shelf.book.trials[*row];
-        let mut cells = cells(desk.language, trial, "%Y-%m-%d %H:%M");
-        let rank_ic = trial.rank_ic().map(|(_, summary)| [summary.mean, summary.icir, summary.t_nw]);
-        let looks = &trial.looks;
-        let figures =
-            rank_ic.unwrap_or([f64::NAN; 3]).into_iter().chain([looks.sharpe, looks.deflated_sharpe, looks.q]);
-        for (cell, figure) in cells[7..].iter_mut().zip(figures) {
-            *cell = exact(figure);
-        }
-        cells.to_vec()
-    };
-    Table::new(desk.language, &COLUMNS.map(|column| column.0), rows.iter().map(row).collect())
 }

@@ -16,12 +16,6 @@ words! {
     BROKEN: "✗ 校验不符", "✗ seal broken";
     MORE: "另有", "and more:";
     NOTHING_LEFT: "没有符合筛选的条目：/ 改筛选，清空则全列。", "No entry matches the filter: / changes it, an empty filter lists all.";
-    BY_TIME: "按时间", "by time";
-    BY_SHARPE: "按夏普", "by Sharpe";
-    BY_DSR: "按 DSR", "by DSR";
-    BY_RANK_IC: "按 RankIC", "by RankIC";
-    BY_T: "按 t", "by t";
-    BY_NAME: "按名称", "by name";
     NUMBER: "编号", "id";
     WHEN: "时间", "recorded";
     BACKTEST: "回测", "backtest";
