@@ -16,6 +16,7 @@ pub enum Action {
     PreviousHit,
     Cut,
     OnTextPage,
+    CompareDocuments,
 
     // Text
     Focus,
@@ -42,6 +43,7 @@ pub enum Action {
     PreviousModel,
     NextChoice,
     PreviousChoice,
+    KeepCurve,
 
     // ONNX
     EnterModel,
@@ -82,10 +84,22 @@ pub enum Action {
     Quantile,
     Checks,
     TearSheet,
+    Compare,
     Export,
     Report,
     Left,
     Right,
+
+    // Stock
+    ReadDocument,
+    EarlierDocument,
+    LaterDocument,
+    OtherFactor,
+    ZoomIn,
+    ZoomOut,
+    FindStock,
+    NextStock,
+    PreviousStock,
 
     // Ledger
     LedgerOpen,
@@ -94,6 +108,7 @@ pub enum Action {
     LedgerFilter,
     LedgerDelete,
     LedgerReread,
+    MarkTrial,
 
     // Jobs
     Rejects,
@@ -116,6 +131,7 @@ pub enum Action {
     Last,
     Show(Page),
     NextPage,
+    Stock,
     PreviousPage,
     Copy,
     CopyTable,

@@ -9,6 +9,7 @@ use super::document::{Library, Wanted};
 use super::load::Loading;
 use super::{CorpusPage, layout, reader_view};
 use crate::desk::Desk;
+use crate::field::Field;
 
 impl CorpusPage {
     /// Takes in the files of the corpus, and has those read that are new.
@@ -54,6 +55,28 @@ impl CorpusPage {
             };
             self.cursor.at = line.unwrap_or(0);
             self.to_top = false;
+        }
+        self.seek(desk);
+    }
+
+    /// Goes to the document that is sought, once there is a list that has it.
+    fn seek(&mut self, desk: &Desk<'_>) {
+        let Some(sought) = self.sought.filter(|_| !self.listed.waiting() && self.catalogue.is_complete()) else {
+            return;
+        };
+        let line = match &self.listed.now {
+            Some(listing) => listing.line_of(sought),
+            None => Some(sought as usize).filter(|line| *line < self.catalogue.len()),
+        };
+        let hidden = self.search.is_some() || self.folded || !self.filter.text().is_empty();
+        if line.is_none() && hidden {
+            self.end_search();
+            (self.filter, self.folded) = (Field::default(), false);
+            self.filter_anew(desk);
+            let (state, recipe) = (self.list_state(), self.recipe());
+            self.listed.arrange(state, &self.catalogue, || recipe, desk);
+        } else {
+            (self.cursor.at, self.sought) = (line.unwrap_or(self.cursor.at), None);
         }
     }
 

@@ -4,6 +4,7 @@
 //! through the bodies, an order and folding make a list of it, on a thread as well. The reader has one document, laid out on a thread.
 
 mod arrange;
+mod beside;
 mod catalogue;
 mod document;
 mod filter;
@@ -34,6 +35,7 @@ pub(crate) use layout::lay_out;
 pub(crate) use layout::{PieceKind, line};
 pub(crate) use load::CorpusIndex;
 
+use self::beside::{ComparedDocuments, DocumentsBeside};
 use self::catalogue::{Catalogue, PartSlot};
 pub(crate) use self::document::Shelf;
 use self::filter::{Filter, FilterFault};
@@ -53,6 +55,7 @@ use super::list::{Cursor, moved};
 use super::look;
 use super::page::Table;
 use super::page_state::{PageState, WHEEL_LINES};
+use super::stock::WantedStock;
 
 use inkstone_base::language::Message;
 
@@ -87,11 +90,16 @@ pub struct CorpusPage {
     to_top: bool,
     /// Part and row to go to once the files are listed.
     go_to: Option<(usize, usize)>,
+    /// The number of the document to go to as soon as it is listed.
+    sought: Option<u32>,
 
     focus: CorpusFocus,
     cut: Option<TokenUnit>,
     reader: DocumentReader,
     shelf: Shelf,
+    /// The number of the document that another one is to be compared with, and that comparison.
+    marked: Option<usize>,
+    beside: Option<DocumentsBeside>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -120,6 +128,29 @@ impl CorpusPage {
     /// True if the selected document can be opened on another page.
     pub(crate) fn has_selected(&self) -> bool {
         self.number(self.cursor.at).is_some_and(|n| self.catalogue.row(n).is_some())
+    }
+
+    /// Goes to the document of this number in the reader; a filter or a search that hides it is ended.
+    pub(crate) fn go_to(&mut self, number: u32) {
+        (self.sought, self.focus, self.typing) = (Some(number), CorpusFocus::Reader, None);
+    }
+
+    /// Marks the document at the cursor, or compares it with the one that is marked.
+    fn compare(&mut self, desk: &Desk<'_>) {
+        let Some(number) = self.number(self.cursor.at) else { return };
+        let places = |one: usize| Some([self.catalogue.place(one)?, self.catalogue.place(number)?]);
+        match self.marked.take().filter(|marked| *marked != number).and_then(places).zip(self.index().cloned()) {
+            Some((places, index)) => {
+                let shelf = self.shelf.clone();
+                let read = move |place| shelf.document(&index, place);
+                let work = move |_: &_| Ok(ComparedDocuments::new([read(places[0])?, read(places[1])?]));
+                self.beside = Some(DocumentsBeside::new(desk.errand("documents compared", work)));
+            }
+            None => {
+                self.marked = Some(number);
+                desk.order(desk::PageRequest::Say(desk.say(words::MARKED).to_owned()));
+            }
+        }
     }
 
     /// True if the search found something in the document that is read.
@@ -264,7 +295,15 @@ impl PageState for CorpusPage {
     fn act(&mut self, action: Action, page: Rect, desk: &Desk<'_>) {
         let [table, reader] = view::panes(page);
         let (rows, lines) = (view::rows(table), reader_view::room(reader));
+        if let Some(beside) = &mut self.beside {
+            match action {
+                Action::Back | Action::CompareDocuments => self.beside = None,
+                _ => beside.step(action, page),
+            }
+            return;
+        }
         match action {
+            Action::CompareDocuments => self.compare(desk),
             Action::Open => self.focus = CorpusFocus::Reader,
             Action::Back if self.focus == CorpusFocus::Reader => self.focus = CorpusFocus::Table,
             Action::Back if self.search.is_some() || self.query_fault.is_some() => self.end_search(),
@@ -311,6 +350,9 @@ impl PageState for CorpusPage {
     fn arrange(&mut self, page: Rect, desk: &Desk<'_>) {
         let [table, reader] = view::panes(page);
         self.take_files(desk);
+        if let Some(beside) = &mut self.beside {
+            beside.asked.look();
+        }
         if let Some(loading) = &mut self.loading
             && loading.take_into(&mut self.catalogue)
         {
@@ -329,6 +371,7 @@ impl PageState for CorpusPage {
     fn waiting(&self) -> bool {
         let searching = self.search.as_ref().is_some_and(CorpusSearch::is_under_way);
         self.listing_files.is_some()
+            || self.beside.as_ref().is_some_and(|beside| beside.asked.waiting())
             || self.loading.is_some()
             || searching
             || self.listed.waiting()
@@ -337,7 +380,7 @@ impl PageState for CorpusPage {
 
     fn can_go_back(&self) -> bool {
         let asked = self.search.is_some() || self.query_fault.is_some() || !self.filter.text().is_empty();
-        self.focus == CorpusFocus::Reader || asked
+        self.focus == CorpusFocus::Reader || asked || self.beside.is_some()
     }
 
     fn is_typing(&self) -> bool {
@@ -407,6 +450,13 @@ impl PageState for CorpusPage {
                 self.cursor.step(step, self.len(), view::rows(table));
             }
         }
+    }
+
+    fn stock(&self) -> Option<WantedStock> {
+        let number = self.number(self.cursor.at)?;
+        let codes: Vec<String> = self.catalogue.row(number)?.codes.split(',').map(str::to_owned).collect();
+        let document = u32::try_from(number).ok();
+        Some(WantedStock { codes, at: 0, document }).filter(|wanted| !wanted.codes[0].is_empty())
     }
 
     fn table(&self, desk: &Desk<'_>) -> Option<Table> {

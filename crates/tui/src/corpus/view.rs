@@ -9,7 +9,7 @@ use ratatui::widgets::{Paragraph, Wrap};
 use super::catalogue::{CatalogueRow, PartSlot};
 use super::load::time_of;
 use super::order::By;
-use super::{CorpusFocus, CorpusPage, Typing, reader_view, words as own};
+use super::{CorpusFocus, CorpusPage, Typing, beside, reader_view, words as own};
 use crate::context::PageContext;
 use crate::desk::{Desk, PageRequest};
 use crate::field::{self, Field};
@@ -50,6 +50,9 @@ pub(super) fn column_at(table: Rect, at: Position) -> Option<By> {
 }
 
 pub(crate) fn draw(context: &PageContext<'_>, corpus: &CorpusPage, frame: &mut Frame<'_>, page: Rect) {
+    if let Some(beside) = &corpus.beside {
+        return beside::draw(context, beside, frame, page);
+    }
     let empty = match &corpus.index {
         None => Some(Line::styled(context.say(words::READING), look::DIM)),
         Some(Err(error)) => Some(Line::styled(error.to_string(), look::BAD)),
