@@ -2,6 +2,7 @@
 
 mod audit;
 mod capsule;
+mod compare;
 mod generate;
 pub mod help;
 mod keywords;
@@ -12,6 +13,7 @@ mod picture;
 mod plan;
 mod project;
 mod read;
+mod stock;
 mod text;
 mod trace;
 mod worker;
@@ -25,6 +27,7 @@ use crate::train::Train;
 
 pub use audit::Audit;
 pub use capsule::{Diff, Replay};
+pub use compare::Compare;
 pub use generate::Generate;
 pub use keywords::{KeywordPreset, Keywords};
 pub use ledger::{Ledger, LedgerAction};
@@ -36,6 +39,7 @@ pub use project::{
     Backtest, Boilerplate, DEMO_FOLDER, Demo, Drift, Experiment, Project, Revisions, Run, Store, StoreAction,
 };
 pub use read::Read;
+pub use stock::Stock;
 pub use text::{Corpus, CsvText, Tokenize, Tokenizer, WordCut};
 pub use trace::Trace;
 pub use worker::Worker;
@@ -171,6 +175,14 @@ pub enum Command {
     ///
     /// 追溯因子的值：某日的证券、背后的文档、句子与词。
     Trace(Trace),
+    /// Show one stock: its prices, its documents with the abnormal returns around them, and a factor's values.
+    ///
+    /// 显示一只股票：价格，各篇文档及其前后的超额收益，以及因子的值。
+    Stock(Stock),
+    /// Compare two factors date by date: correlation of their values and RankICs, and the overlap of their top layers.
+    ///
+    /// 逐日比较两个因子：值与 RankIC 的相关，顶层的重合。
+    Compare(Compare),
     /// Write factor and backtest tables for other tools.
     ///
     /// 写出供其他工具使用的因子表与回测表。

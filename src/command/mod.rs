@@ -7,6 +7,7 @@
 mod audit;
 mod boilerplate;
 mod capsule;
+mod compare;
 mod demo;
 mod doctor;
 mod experiment;
@@ -22,6 +23,7 @@ mod project;
 mod read;
 mod revisions;
 pub(crate) mod staged;
+mod stock;
 mod store;
 mod trace;
 pub(crate) mod workbench;
@@ -89,6 +91,8 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Revisions(args) => batch("revisions", &global, |_| revisions::run(&args)),
         Command::Audit(args) => audit::run(&args, &global),
         Command::Trace(args) => or_explain(trace::run(&args, &global)),
+        Command::Compare(args) => or_explain(compare::run(&args, &global)),
+        Command::Stock(args) => or_explain(stock::run(&args, &global)),
         Command::Report(args) => stage("report", args, Stage::Report),
         Command::Read(args) => batch("read", &global, |ctx| read::run(&args, ctx)),
         Command::Tokenize(args) => or_explain(files::tokenize(&args, &global)),

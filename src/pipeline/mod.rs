@@ -29,6 +29,7 @@ mod plan;
 mod results;
 mod stage;
 mod state;
+mod stock;
 mod texts;
 mod trace;
 mod vault;
@@ -47,7 +48,8 @@ pub use course::expected_of_rows;
 pub use document_table::write_document_table;
 pub use drift::{Drifted, drift};
 pub use experiment::{
-    ExperimentDocument, expected_experiments, experiment_document, experiments, grids, planned_cells, score_of,
+    ExperimentDocument, expected_experiments, experiment_differences, experiment_document, experiments, grids,
+    planned_cells, score_of,
 };
 pub use experiment_findings::findings;
 pub use factors::history_files;
@@ -80,6 +82,7 @@ pub use plan::{PlanRequest, plan, watch};
 pub use results::{FactorResult, factor_result, factor_results, study, write_report};
 pub use stage::{Stage, StageId, derived_from};
 use state::{PlannedStage, State};
+pub use stock::StockReader;
 use texts::{CorpusParts, needs_structure, structure_params};
 pub use trace::Tracer;
 pub use vault::{open_vault, vault_openings};

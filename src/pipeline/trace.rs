@@ -63,7 +63,7 @@ struct TracedFactor {
 }
 
 /// A file and the time of its last change; no time if it does not exist.
-type FileTime = (PathBuf, Option<SystemTime>);
+pub(super) type FileTime = (PathBuf, Option<SystemTime>);
 
 impl Tracer {
     /// Looks behind the factors of a configuration, whose paths are relative to `base`.
@@ -132,7 +132,7 @@ impl Tracer {
         }
         names.retain(|(name, _)| quantile.is_none_or(|quantile| name.quantile == quantile));
         let wanted: BTreeSet<u32> = names.iter().filter_map(|(_, document)| *document).collect();
-        let documents = self.documents_of(&opened, &wanted, ctx)?;
+        let documents = documents_of(&self.project.clean(), &opened.starts, &wanted, false, ctx)?;
         let titled = |(mut name, document): (TracedName, Option<u32>)| {
             name.title = document.and_then(|number| Some(documents.get(&number)?.title.clone())).unwrap_or_default();
             name
@@ -163,7 +163,7 @@ impl Tracer {
         let (t, i) = (opened.date(date)?, opened.code(code)?);
         let traced = plan.trace(&opened.signals_of(i), market, t, i);
         let wanted: BTreeSet<u32> = traced.iter().flat_map(|r| &r.shares).map(|share| share.document).collect();
-        let known = self.documents_of(&opened, &wanted, ctx)?;
+        let known = documents_of(&self.project.clean(), &opened.starts, &wanted, false, ctx)?;
         let cell = |reading: inkstone_lab::factor::ReadingTrace| -> Result<TracedCell> {
             let mut documents = Vec::with_capacity(reading.shares.len());
             for share in &reading.shares {
@@ -209,7 +209,7 @@ impl Tracer {
     /// and after those of a model that learns on other features one for each of these.
     pub fn sentences(&self, factor: &str, reading: usize, document: u32, ctx: &Ctx) -> Result<Vec<ExplainedText>> {
         let opened = self.open(factor, ctx)?;
-        let place = opened.place(document)?;
+        let place = place(&opened.starts, document)?;
         let columns = opened.plan.columns_of(reading.wrapping_sub(1));
         let parts = CorpusParts::new(&self.config, &self.base, &self.project);
         let store = Reader::open(&self.project.store()).ok();
@@ -310,51 +310,6 @@ impl Tracer {
             .or_else(|| rows.next())
             .map(|row| row.name.clone())
             .unwrap_or_default()
-    }
-
-    /// Ids, titles and times of documents, by their number in the corpus.
-    fn documents_of(
-        &self,
-        opened: &TracedFactor,
-        wanted: &BTreeSet<u32>,
-        ctx: &Ctx,
-    ) -> Result<BTreeMap<u32, TracedDocument>> {
-        let clean = self.project.clean();
-        let mut found = BTreeMap::new();
-        let mut by_part: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
-        for &number in wanted {
-            by_part.entry(opened.place(number)?.0).or_default().push(number);
-        }
-        for (part, numbers) in by_part {
-            ctx.check()?;
-            let wanted = ["doc_id", "kind", "title", "source", "published_at", "first_mention"];
-            let frame = frames::read_parquet(&clean.path(part), Some(&wanted))?;
-            let text = |name: &str| texts_of(&frame, name);
-            let [ids, kinds, titles] = [text("doc_id")?, text("kind")?, text("title")?];
-            let [sources, firsts] = [text("source")?, text("first_mention")?];
-            let published = times_of(&frame, "published_at")?;
-            for number in numbers {
-                let row = (number - opened.starts[part]) as usize;
-                let id = ids.get(row).with_context(|| {
-                    message!(
-                        "语料第 {part} 份没有第 {row} 行：请重新运行",
-                        "part {part} of the corpus has no row {row}: run again"
-                    )
-                })?;
-                let document = TracedDocument {
-                    number,
-                    doc_id: id.to_owned(),
-                    title: titles.get(row).unwrap_or_default().to_owned(),
-                    kind: kinds.get(row).and_then(Kind::parse).unwrap_or_default(),
-                    source: sources.get(row).unwrap_or_default().to_owned(),
-                    published_at: published[row].unwrap_or_default(),
-                    repeats: firsts.get(row).filter(|first| *first != id).map(str::to_owned),
-                    ..TracedDocument::default()
-                };
-                found.insert(number, document);
-            }
-        }
-        Ok(found)
     }
 
     /// The names of all dates, as the last backtest left them, or of a factor that is not tested yet; read anew if a file has changed.
@@ -484,17 +439,78 @@ impl TracedFactor {
         let begin = self.signals.partition_point(|signal| (signal.code as usize) < code);
         self.signals[begin..].iter().take_while(|signal| signal.code as usize == code).copied().collect()
     }
+}
 
-    /// Part and row of a document.
-    fn place(&self, number: u32) -> Result<(usize, usize)> {
-        let part = self.starts.partition_point(|start| *start <= number).wrapping_sub(1);
-        ensure!(
-            part + 1 < self.starts.len(),
-            "语料没有编号 {number} 的文档：请重新计算因子",
-            "the corpus has no document number {number}: build the factor again"
-        );
-        Ok((part, (number - self.starts[part]) as usize))
+/// Ids, titles and times of documents, by their number in the corpus; with `words` also the first words of those without a title.
+pub(super) fn documents_of(
+    clean: &Parts,
+    starts: &[u32],
+    wanted: &BTreeSet<u32>,
+    words: bool,
+    ctx: &Ctx,
+) -> Result<BTreeMap<u32, TracedDocument>> {
+    let mut found = BTreeMap::new();
+    let mut by_part: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
+    for &number in wanted {
+        by_part.entry(place(starts, number)?.0).or_default().push(number);
     }
+    for (part, numbers) in by_part {
+        ctx.check()?;
+        let wanted = ["doc_id", "kind", "title", "source", "published_at", "first_mention"];
+        let frame = frames::read_parquet(&clean.path(part), Some(&wanted))?;
+        let text = |name: &str| texts_of(&frame, name);
+        let [ids, kinds, titles] = [text("doc_id")?, text("kind")?, text("title")?];
+        let [sources, firsts] = [text("source")?, text("first_mention")?];
+        let published = times_of(&frame, "published_at")?;
+        let is_untitled = |number: &u32| titles.get((number - starts[part]) as usize).is_none_or(str::is_empty);
+        // Bodies are many times as long as all else.
+        let bodies = match words && numbers.iter().any(is_untitled) {
+            true => Some(texts_of(&frames::read_parquet(&clean.path(part), Some(&["body"]))?, "body")?),
+            false => None,
+        };
+        for number in numbers {
+            let row = (number - starts[part]) as usize;
+            let id = ids.get(row).with_context(|| {
+                message!(
+                    "语料第 {part} 份没有第 {row} 行：请重新运行",
+                    "part {part} of the corpus has no row {row}: run again"
+                )
+            })?;
+            let document = TracedDocument {
+                number,
+                doc_id: id.to_owned(),
+                title: titles.get(row).unwrap_or_default().to_owned(),
+                words: match &bodies {
+                    Some(bodies) if is_untitled(&number) => first_words(bodies.get(row).unwrap_or_default()),
+                    _ => String::new(),
+                },
+                kind: kinds.get(row).and_then(Kind::parse).unwrap_or_default(),
+                source: sources.get(row).unwrap_or_default().to_owned(),
+                published_at: published[row].unwrap_or_default(),
+                repeats: firsts.get(row).filter(|first| *first != id).map(str::to_owned),
+                ..TracedDocument::default()
+            };
+            found.insert(number, document);
+        }
+    }
+    Ok(found)
+}
+
+/// The beginning of a body, on one line.
+fn first_words(body: &str) -> String {
+    const CHARACTERS: usize = 60;
+    body.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(CHARACTERS).collect()
+}
+
+/// Part and row of a document, by the first numbers of the parts.
+pub(super) fn place(starts: &[u32], number: u32) -> Result<(usize, usize)> {
+    let part = starts.partition_point(|start| *start <= number).wrapping_sub(1);
+    ensure!(
+        part + 1 < starts.len(),
+        "语料没有编号 {number} 的文档：请重新计算因子",
+        "the corpus has no document number {number}: build the factor again"
+    );
+    Ok((part, (number - starts[part]) as usize))
 }
 
 fn by_code(mut signals: Vec<Signal>) -> Vec<Signal> {
@@ -502,13 +518,13 @@ fn by_code(mut signals: Vec<Signal>) -> Vec<Signal> {
     signals
 }
 
-fn file_time(path: PathBuf) -> FileTime {
+pub(super) fn file_time(path: PathBuf) -> FileTime {
     let written = path.metadata().and_then(|meta| meta.modified()).ok();
     (path, written)
 }
 
 /// Number of the first document of each part, then of all documents.
-fn starts(clean: &Parts) -> Result<Vec<u32>> {
+pub(super) fn starts(clean: &Parts) -> Result<Vec<u32>> {
     let mut starts = vec![0u32];
     for path in clean.files()? {
         starts.push(starts.last().copied().unwrap_or(0) + frames::rows_of_parquet(&path)? as u32);

@@ -54,6 +54,7 @@ mod plan;
 mod reading;
 #[cfg(unix)]
 mod rewrite;
+mod stock;
 mod store;
 mod threads;
 mod tools;

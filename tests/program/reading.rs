@@ -18,6 +18,7 @@ use crate::{Ran, inkstone, run};
 const READING: &[(&str, &[&str])] = &[
     ("audit", &["exports/long/factors.parquet --prices prices.csv --out OUT/audit"]),
     ("boilerplate", &[""]),
+    ("compare", &["tone reversal"]),
     ("completions", &["bash"]),
     ("diff", &["exports/manifest.json exports/manifest.json"]),
     ("doctor", &[""]),
@@ -45,6 +46,7 @@ const READING: &[(&str, &[&str])] = &[
             "--keys 7 --output OUT/7.txt",
             "--keys 8d --output OUT/8.txt",
             "--keys 9, --output OUT/9.txt",
+            "--keys 7K600101<enter> --output OUT/10.txt",
         ],
     ),
     ("projection", &["--model lm.bin --output OUT/plane.csv"]),
@@ -53,6 +55,7 @@ const READING: &[(&str, &[&str])] = &[
     ("revisions", &["", "--factor tone"]),
     ("sample", &["--model lm.bin"]),
     ("shift", &["--models lm.bin,lm.bin --output OUT/shift.csv"]),
+    ("stock", &["600101", "600101 --factor tone --svg OUT/stock.svg"]),
     ("store export", &["--all --out OUT/sets", "--documents tone --out OUT/tone.parquet"]),
     ("store stats", &[""]),
     ("store verify", &[""]),

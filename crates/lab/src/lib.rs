@@ -1,5 +1,5 @@
 //! From signals to a factor that is tested: expressions and their cross-sections ([`factor`]), backtests and event studies ([`backtest`]),
-//! checks against look-ahead ([`lint`]), the audit of anybody's result ([`audit`]), the ledger of every trial ([`ledger`]), and exports ([`export`]). Knows numbers by date and code,
+//! checks against look-ahead ([`lint`]), the audit of anybody's result ([`audit`]), the ledger of every trial ([`ledger`]), one stock with its documents ([`stock`]), and exports ([`export`]). Knows numbers by date and code,
 //! and no text.
 //!
 //! ```no_run
@@ -28,3 +28,4 @@ pub mod export;
 pub mod factor;
 pub mod ledger;
 pub mod lint;
+pub mod stock;

@@ -1,6 +1,6 @@
 //! Numbers that may be NaN, which JSON writes as null.
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Structs whose fields of type `f64`, `Vec<f64>` and `Vec<Vec<f64>>` are read from JSON with NaN for null.
 macro_rules! nan_as_null {
@@ -42,6 +42,15 @@ pub(crate) fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64
 pub(crate) fn rows<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Vec<f64>>, D::Error> {
     let rows = Vec::<Vec<Option<f64>>>::deserialize(deserializer)?;
     Ok(rows.into_iter().map(|row| row.into_iter().map(|v| v.unwrap_or(f64::NAN)).collect()).collect())
+}
+
+/// Writes null where there is no number.
+pub(crate) fn null_number<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    value.is_finite().then_some(*value).serialize(serializer)
+}
+
+pub(crate) fn null_numbers<S: Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(values.iter().map(|value| value.is_finite().then_some(*value)))
 }
 
 #[cfg(test)]

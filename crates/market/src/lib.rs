@@ -17,6 +17,7 @@
 mod adjustment;
 mod axes;
 mod board;
+mod by_name;
 mod calendar;
 mod lazy;
 mod panel;
@@ -28,6 +29,7 @@ mod tradability;
 pub use adjustment::{Adjustment, AdjustmentScan, Bar, Fall, Seam};
 pub use axes::{DaysAndNames, MarketAxes};
 pub use board::Board;
+pub use by_name::TableByName;
 pub use calendar::{AUCTION, CLOSE, Calendar, Cutoff, OPEN, OffCalendar};
 pub use lazy::LazyMarket;
 pub use panel::Panel;

@@ -16,6 +16,7 @@ pub enum Action {
     PreviousHit,
     Cut,
     OnTextPage,
+    CompareDocuments,
 
     // Text
     Focus,
@@ -42,6 +43,7 @@ pub enum Action {
     PreviousModel,
     NextChoice,
     PreviousChoice,
+    KeepCurve,
 
     // ONNX
     EnterModel,
@@ -82,10 +84,22 @@ pub enum Action {
     Quantile,
     Checks,
     TearSheet,
+    Compare,
     Export,
     Report,
     Left,
     Right,
+
+    // Stock
+    ReadDocument,
+    EarlierDocument,
+    LaterDocument,
+    OtherFactor,
+    ZoomIn,
+    ZoomOut,
+    FindStock,
+    NextStock,
+    PreviousStock,
 
     // Ledger
     LedgerOpen,
@@ -93,6 +107,7 @@ pub enum Action {
     LedgerFilter,
     LedgerDelete,
     LedgerReread,
+    MarkTrial,
 
     // Jobs
     OpenReject,
@@ -131,6 +146,7 @@ pub enum Action {
     Line(usize),
     Show(Page),
     NextPage,
+    Stock,
     PreviousPage,
     Copy,
     CopyTable,

@@ -36,6 +36,7 @@ use super::over::Overlays;
 use super::page::{Chart, Page, Table};
 use super::page_state::PageState;
 use super::reading::{Answer, ReadingThread, Request};
+use super::stock::StockPage;
 use super::text::TextPage;
 use super::theme::Theme;
 use super::words::{self, Word};
@@ -82,6 +83,7 @@ pub struct App {
     pub factor: FactorPage,
     pub ledger: LedgerPage,
     pub jobs: JobsPage,
+    pub stock: StockPage,
     /// True if this workbench may write.
     pub instance: Instance,
     /// The settings, the tour, and the workspace on its way.
@@ -123,6 +125,7 @@ macro_rules! state_of {
             Page::Factor => &$($app)+.factor,
             Page::Ledger => &$($app)+.ledger,
             Page::Jobs => &$($app)+.jobs,
+            Page::Stock => &$($app)+.stock,
         }
     };
 }
@@ -164,6 +167,7 @@ impl App {
             factor: FactorPage::at(tested.unwrap_or(0)),
             ledger: LedgerPage::default(),
             jobs: JobsPage::default(),
+            stock: StockPage::default(),
             instance: Instance::default(),
             over: Overlays::new(&workspace, tested.is_some()),
             notice: None,
@@ -234,6 +238,7 @@ impl App {
             Action::CopyText | Action::CopyId => self.state(self.page).document().is_some(),
             Action::AddTone | Action::AddRidge | Action::AddExperiment => self.is_bare(),
             Action::Watch => self.workspace.watch.is_some(),
+            Action::Stock => self.workspace.stock.is_some(),
             _ if command.pages.len() == Page::ALL.len() => true,
             action => self.state(self.page).can(action, &context),
         }
@@ -285,6 +290,11 @@ impl App {
                 self.text.read(part, row, among);
                 self.features.follow(part, row);
                 self.page = Page::Text;
+            }
+            PageRequest::Show(page) => self.page = page,
+            PageRequest::ReadInCorpus(number) => {
+                self.corpus.go_to(number);
+                self.page = Page::Corpus;
             }
         }
     }
@@ -424,7 +434,8 @@ impl App {
         match action {
             Action::Show(page) => self.page = page,
             Action::NextPage => self.page = self.page.further(1),
-            Action::PreviousPage => self.page = self.page.further(Page::ALL.len() - 1),
+            Action::PreviousPage => self.page = self.page.further(Page::tabs().len() - 1),
+            Action::Stock => self.show_stock(),
             Action::Start => self.start(),
             Action::Watch => self.watch(),
             Action::Cancel => self.cancel(),
@@ -479,6 +490,20 @@ impl App {
                 self.with(self.page, |page, desk| page.act(action, area, desk));
             }
         }
+    }
+
+    /// Shows a stock, with a factor's values if one is named.
+    pub(crate) fn begin_with_stock(&mut self, code: &str, factor: Option<&str>) {
+        self.stock.begin(code, factor);
+        self.page = Page::Stock;
+        self.arrange();
+    }
+
+    /// Shows the stock that the page is about, or else asks for one.
+    fn show_stock(&mut self) {
+        let wanted = self.state(self.page).stock();
+        self.stock.open(wanted, self.page);
+        self.page = Page::Stock;
     }
 
     /// Saves the charts of the page, or where it has none the screen itself.

@@ -80,6 +80,7 @@ impl Bench {
             tracing: None,
             judgement: None,
             planted: None,
+            stock: None,
             language: Language::Zh,
             language_given: false,
             note: Some("合成数据".to_owned()),

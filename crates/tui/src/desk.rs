@@ -8,6 +8,7 @@ use anyhow::Result;
 
 use super::errand::Errand;
 use super::event::Event;
+use super::page::Page;
 use super::reading::ReadingThread;
 use super::{Language, Runner, Workspace};
 use inkstone_base::job::Ctx;
@@ -26,6 +27,10 @@ pub enum PageRequest {
     /// Read this document (part and row of the corpus) on the text page; keys to the next and the one before go along these documents (by
     /// their number), if there are any, else along the corpus.
     Read(usize, usize, Option<Arc<[u32]>>),
+    /// Show this page.
+    Show(Page),
+    /// Read the document of this number in the reader of the corpus.
+    ReadInCorpus(u32),
 }
 
 /// A job to start.

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use anyhow::Result;
 
 use super::Runner;
+use inkstone_base::data::Key;
+use inkstone_base::job::Ctx;
 use inkstone_corpus::truncate::{Layout, SectionCounts, SectionShare, TokenView};
 use inkstone_features::experiment::{Findings, Grid};
 
@@ -19,6 +21,10 @@ pub(crate) type AllGrids = Arc<dyn Fn() -> Result<Vec<Grid>> + Send + Sync>;
 /// Document number so and so of an experiment, cut by its strategies; none when the experiment has no such document.
 pub(crate) type Truncator = Arc<dyn Fn(&str, usize) -> Result<Option<Truncated>> + Send + Sync>;
 
+/// The documents of an experiment by how far two feature sets score them apart, the farthest first: their numbers, and the scores of the one
+/// less those of the other.
+pub(crate) type Differing = Arc<dyn Fn(&str, [Key; 2], &Ctx) -> Result<Vec<(usize, f64)>> + Send + Sync>;
+
 /// The experiments as the workbench opens them. The functions are called on threads of their own.
 #[derive(Clone)]
 pub struct Laboratory {
@@ -26,6 +32,8 @@ pub struct Laboratory {
     pub grids: AllGrids,
     /// A document under the strategies of an experiment.
     pub document: Truncator,
+    /// The documents that two cells score farthest apart.
+    pub differing: Differing,
     /// Names of the experiments and the number of their cells, as they would run.
     pub planned: Vec<(String, usize)>,
     /// Runs the experiments; called on a thread of its own each time the user asks for it.

@@ -11,6 +11,7 @@ mod action;
 mod app;
 mod bars;
 mod bench;
+mod charts;
 mod commands;
 mod context;
 mod copy;
@@ -55,6 +56,7 @@ mod sentences;
 mod session;
 #[cfg(test)]
 mod states;
+mod stock;
 mod suspend;
 mod terminal;
 #[doc(hidden)]
@@ -97,6 +99,7 @@ pub use models::{
 };
 pub use onnx::OnnxBench;
 pub use session::read_session;
+pub use stock::StockBench;
 pub use text::{About, Described, Score, TextBench, TextCut, TextStrategy, TextSubject, Tokens, Tradable};
 pub use theme::{Colours, Depth, Shade};
 pub use welcome::{Begin, WelcomeBench};
@@ -178,6 +181,8 @@ pub struct Workspace {
     pub judgement: Option<JudgementOf>,
     /// The planted effects, where the data is made.
     pub planted: Option<PlantedOf>,
+    /// Single stocks; none where there is no project behind the workbench.
+    pub stock: Option<StockBench>,
     /// Language to begin with; a key changes it.
     pub language: Language,
     /// True if the user has asked for that language now, so that the one of an earlier session does not count.
@@ -310,8 +315,31 @@ pub struct Picture {
 /// Draws the workbench without a terminal: on a screen of so many columns and rows, after these keys (`7<enter>`), once everything that
 /// was asked for has come. Fails where a key is none, and where something has not come within `patience`.
 pub fn picture(workspace: Workspace, size: (u16, u16), keys: &str, patience: Duration) -> Result<Picture> {
+    picture_from(workspace, size, |_| (), keys, patience)
+}
+
+/// Draws the page of one stock as [`picture`] does, with a factor's values.
+pub fn picture_of_stock(
+    workspace: Workspace,
+    size: (u16, u16),
+    code: &str,
+    factor: Option<&str>,
+    patience: Duration,
+) -> Result<Picture> {
+    let begin = |app: &mut app::App| app.begin_with_stock(code, factor);
+    picture_from(workspace, size, begin, "", patience)
+}
+
+fn picture_from(
+    workspace: Workspace,
+    size: (u16, u16),
+    begin: impl FnOnce(&mut app::App),
+    keys: &str,
+    patience: Duration,
+) -> Result<Picture> {
     let (sender, events) = channel();
     let mut app = app::App::new(workspace, size, sender)?;
+    begin(&mut app);
     let until = Instant::now() + patience;
     let settle = |app: &mut app::App| {
         while app.waiting() || app.busy() {

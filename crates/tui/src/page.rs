@@ -3,7 +3,7 @@
 use super::Language;
 use super::words::{self, Word};
 
-/// The pages, in the order of their tabs.
+/// The pages, in the order of their tabs; behind them one that other pages open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Page {
     Corpus,
@@ -15,10 +15,13 @@ pub enum Page {
     Factor,
     Ledger,
     Jobs,
+    /// One stock; it has no tab.
+    Stock,
 }
 
 impl Page {
-    pub const ALL: [Page; 9] = [
+    /// All pages, first those that have a tab.
+    pub const ALL: [Page; 10] = [
         Page::Corpus,
         Page::Text,
         Page::Models,
@@ -28,7 +31,13 @@ impl Page {
         Page::Factor,
         Page::Ledger,
         Page::Jobs,
+        Page::Stock,
     ];
+
+    /// The pages that have a tab.
+    pub fn tabs() -> &'static [Page] {
+        &Page::ALL[..9]
+    }
 
     pub fn name(self) -> Word {
         match self {
@@ -41,13 +50,15 @@ impl Page {
             Page::Factor => words::FACTOR,
             Page::Ledger => words::LEDGER,
             Page::Jobs => words::JOBS,
+            Page::Stock => words::STOCK,
         }
     }
 
     /// The page that stands `steps` tabs after this one; after the last comes the first.
     pub fn further(self, steps: usize) -> Page {
-        let at = Page::ALL.iter().position(|page| *page == self).unwrap_or(0);
-        Page::ALL[(at + steps) % Page::ALL.len()]
+        let tabs = Page::tabs();
+        let at = tabs.iter().position(|page| *page == self).unwrap_or(0);
+        tabs[(at + steps) % tabs.len()]
     }
 }
 

@@ -9,6 +9,7 @@ use super::context::PageContext;
 use super::desk::Desk;
 use super::field::Field;
 use super::page::{Chart, Table};
+use super::stock::WantedStock;
 
 /// Lines by which one step of the wheel moves what is under it.
 pub(crate) const WHEEL_LINES: usize = 3;
@@ -67,6 +68,11 @@ pub trait PageState {
         for _ in 0..WHEEL_LINES {
             self.act(if down { Action::Down } else { Action::Up }, area, desk);
         }
+    }
+
+    /// The stocks that the page lists and which of them is marked; none where it is about no stock.
+    fn stock(&self) -> Option<WantedStock> {
+        None
     }
 
     /// The list of the page, for copying.

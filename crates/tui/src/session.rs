@@ -121,6 +121,7 @@ fn id(page: Page) -> &'static str {
         Page::Factor => "factor",
         Page::Ledger => "ledger",
         Page::Jobs => "jobs",
+        Page::Stock => "stock",
     }
 }
 

@@ -125,14 +125,15 @@ pub(crate) fn settings_area(screen: Rect) -> Rect {
 fn tabs(app: &App) -> (&'static str, Vec<(Page, String)>) {
     let columns = usize::from(app.size.width);
     // Where there is no room for all names, only the page that is shown has one.
-    let names: usize = Page::ALL.iter().map(|page| width::width(app.say(page.name())) + 3).sum();
+    let names: usize = Page::tabs().iter().map(|page| width::width(app.say(page.name())) + 3).sum();
     let brand = if columns >= WIDE { " Inkstone " } else { " 砚 " };
     let room = width::width(brand) + names + wanted(app) <= columns;
-    let text = |(i, page): (usize, Page)| {
+    let text = |(i, page): (usize, &Page)| {
+        let page = *page;
         let name = if page == app.page || room { app.say(page.name()) } else { "" };
         (page, format!(" {}{name} ", i + 1))
     };
-    (brand, Page::ALL.into_iter().enumerate().map(text).collect())
+    (brand, Page::tabs().iter().enumerate().map(text).collect())
 }
 
 /// Cells at the end of the first line that tabs leave to what the user must know.

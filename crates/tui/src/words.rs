@@ -18,6 +18,7 @@ words! {
     FACTOR: "因子", "Factor";
     LEDGER: "台账", "Ledger";
     JOBS: "任务", "Jobs";
+    STOCK: "个股", "Stock";
     PIPELINE: "整条流水线", "the whole pipeline";
 
     DARK: "深色", "dark";

@@ -21,6 +21,9 @@ use inkstone_store::Reader;
 use inkstone_text::{Segmenter, TokenizerParams};
 use inkstone_tui::{Kept, Laboratory, Truncated};
 
+/// Documents that two cells score apart, listed at the most.
+const MOST_DIFFERING: usize = 1000;
+
 /// Runs experiments and writes the page of each among the exports. Returns reports, findings and the paths of the pages.
 pub(in crate::command) fn experiments(
     opened: &OpenProject,
@@ -48,7 +51,7 @@ pub(super) fn laboratory(opened: &OpenProject, dictionary: Arc<Dictionary>) -> O
     if opened.config.experiment.is_empty() {
         return None;
     }
-    let [of_run, of_findings, of_grids, of_document] = [(); 4].map(|()| opened.clone());
+    let [of_run, of_findings, of_grids, of_document, of_differences] = [(); 5].map(|()| opened.clone());
     Some(Laboratory {
         planned: pipeline::planned_cells(&opened.config),
         findings: Arc::new(move || pipeline::findings(&of_findings.config, &of_findings.project())),
@@ -57,6 +60,11 @@ pub(super) fn laboratory(opened: &OpenProject, dictionary: Arc<Dictionary>) -> O
             let opened = &of_document;
             let words = dictionary.segmenter()?;
             truncated(opened, opened.config.find_experiment(name)?, number, words)
+        }),
+        differing: Arc::new(move |name, sets, ctx| {
+            let (config, project) = (&of_differences.config, of_differences.project());
+            let params = config.find_experiment(name)?;
+            pipeline::experiment_differences(config, &project, params, sets, MOST_DIFFERING, ctx)
         }),
         run: Arc::new(move |ctx: &Ctx| Ok(experiments(&of_run.again()?, None, ctx)?.0)),
     })

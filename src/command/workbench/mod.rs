@@ -11,10 +11,12 @@ mod models;
 mod news;
 mod onnx;
 mod reader;
+mod stock;
 mod text;
 mod tracing;
 
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,6 +44,9 @@ use inkstone_tui::{Start, Workspace};
 /// Longest time until a page that is drawn without a terminal is complete.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// Columns and rows of the picture of a stock.
+const STOCK_SIZE: (u16, u16) = (120, 40);
+
 /// Opens the workbench on a project; `runner` is the whole pipeline unless given.
 pub(in crate::command) fn open_ui(
     opened: &OpenProject,
@@ -65,21 +70,38 @@ pub(in crate::command) fn picture(args: &Picture, global: &Global) -> Result<Sum
     // Nobody sits before a picture who could be asked: what is not agreed to is not loaded.
     let workspace = Workspace { unknown_library: None, ..workspace(&opened, Start::Browse, global, None)? };
     let drawn = tui::picture(workspace, args.size, &args.keys, PATIENCE)?;
-    let bytes = match args.output.extension().and_then(|ending| ending.to_str()) {
+    let bytes = write_picture(drawn, &args.output)?;
+    let mut summary = Summary::default();
+    summary.set("written", args.output.display().to_string());
+    summary.set("bytes", bytes);
+    Ok(summary)
+}
+
+/// Draws the page of one stock and writes the picture.
+pub(in crate::command) fn picture_of_stock(
+    opened: &OpenProject,
+    (code, factor): (&str, Option<&str>),
+    output: &Path,
+    global: &Global,
+) -> Result<()> {
+    let workspace = Workspace { unknown_library: None, ..workspace(opened, Start::Browse, global, None)? };
+    write_picture(tui::picture_of_stock(workspace, STOCK_SIZE, code, factor, PATIENCE)?, output).map(drop)
+}
+
+/// Writes a picture in the format that the ending of its file names; gives its bytes.
+fn write_picture(drawn: tui::Picture, output: &Path) -> Result<usize> {
+    let bytes = match output.extension().and_then(|ending| ending.to_str()) {
         Some("txt") => drawn.text.into_bytes(),
         Some("svg") => drawn.svg.into_bytes(),
         Some("png") => png(&drawn.svg, 2.0)?,
         _ => bail!(
             "{}：图片请写成 .svg、.png 或 .txt",
             "{}: a picture is written as .svg, .png or .txt",
-            args.output.display()
+            output.display()
         ),
     };
-    disk::write_atomic(&args.output, |out| Ok(out.write_all(&bytes)?))?;
-    let mut summary = Summary::default();
-    summary.set("written", args.output.display().to_string());
-    summary.set("bytes", bytes.len());
-    Ok(summary)
+    disk::write_atomic(output, |out| Ok(out.write_all(&bytes)?))?;
+    Ok(bytes.len())
 }
 
 /// The user's own colours, where the configuration names a file of them.
@@ -128,6 +150,7 @@ pub(in crate::command) fn workspace(
         tracing: Some(tracing::tracing(opened)),
         judgement: Some(tracing::judgement(opened)),
         planted: Some(tracing::planted(opened)),
+        stock: Some(stock::bench(opened)),
         reports: Arc::new(move || pipeline::last_reports(&reports)),
         language: language(config.ui.language, global.lang.as_deref())?,
         language_given: global.lang.is_some(),

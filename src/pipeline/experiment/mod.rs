@@ -39,7 +39,7 @@ use inkstone_lab::factor;
 use inkstone_store::Store;
 use inkstone_text::TokenizerParams;
 
-pub use document::{ExperimentDocument, experiment_document, score_of};
+pub use document::{ExperimentDocument, experiment_differences, experiment_document, score_of};
 use plan::{PlannedCell, audited, kinds, limits_in_characters, plan};
 use sets::CellSets;
 

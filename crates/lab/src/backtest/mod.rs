@@ -14,6 +14,7 @@
 
 mod beside;
 mod by_horizon;
+mod compare;
 mod correlation;
 mod cross;
 pub mod events;
@@ -39,6 +40,7 @@ use anyhow::Result;
 
 pub use beside::beside;
 pub use by_horizon::ByHorizon;
+pub use compare::{Comparison, FactorPair, compare};
 pub(crate) use correlation::summarise;
 pub use layers::top_layer;
 pub use names::{DateName, DateNames, Dates, names_on};

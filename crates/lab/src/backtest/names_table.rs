@@ -74,6 +74,14 @@ pub struct NameOfDate {
     pub blocked: Option<String>,
 }
 
+/// The names of a date with their quantiles, from 1 (lowest); 0 for none.
+pub(crate) struct LayersOfDate {
+    pub(crate) date: NaiveDate,
+    pub(crate) codes: Vec<String>,
+    pub(crate) values: Vec<f64>,
+    pub(crate) layers: Vec<u16>,
+}
+
 fn column_of(horizon: usize) -> String {
     format!("return_{horizon}")
 }
@@ -183,6 +191,29 @@ impl NamesTable {
             left_out: left_out.get(0).map(str::to_owned),
             names: (0..frame.height()).map(name).collect(),
         }))
+    }
+
+    /// Codes, values and quantiles of the dates of a span, its ends included.
+    pub(crate) fn layers_of(&self, first: NaiveDate, last: NaiveDate) -> Result<Vec<LayersOfDate>> {
+        let dates = self.dates.partition_point(|date| *date < first)..self.dates.partition_point(|date| *date <= last);
+        if dates.is_empty() {
+            return Ok(Vec::new());
+        }
+        let start = self.starts[dates.start];
+        let frame = self.rows.read(Some(&["code", "value", "quantile"]), Some(start..self.starts[dates.end]))?;
+        let (codes, values) = (texts_of(&frame, "code")?, numbers_of(&frame, "value")?);
+        let quantiles = frame.column("quantile")?.u32()?.clone();
+        let day = |at: usize| {
+            let rows = self.starts[at] - start..self.starts[at + 1] - start;
+            let layer = |row| quantiles.get(row).and_then(|quantile| u16::try_from(quantile).ok()).unwrap_or(0);
+            LayersOfDate {
+                date: self.dates[at],
+                codes: rows.clone().map(|row| codes.get(row).unwrap_or_default().to_owned()).collect(),
+                values: values[rows.clone()].to_vec(),
+                layers: rows.map(layer).collect(),
+            }
+        };
+        Ok(dates.map(day).collect())
     }
 
     /// The dates on which a quantile has names, ascending, with what these have in common.

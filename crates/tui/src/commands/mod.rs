@@ -39,6 +39,7 @@ const LEDGER: &[Page] = &[Page::Ledger];
 const JOBS: &[Page] = &[Page::Jobs];
 const FACTOR: &[Page] = &[Page::Factor];
 const EXPERIMENTS: &[Page] = &[Page::Experiments];
+const STOCK: &[Page] = &[Page::Stock];
 const BARE: &[Page] = &[Page::Features, Page::Factor];
 const WITH_DOCUMENT: &[Page] = &[Page::Corpus, Page::Text];
 /// Pages with a table of the kit.
@@ -74,6 +75,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("next-hit", A::NextHit, ["n"], "下一处" "next hit", "正文中的下一处命中" "the next hit in the text", CORPUS, true),
     command!("previous-hit", A::PreviousHit, ["N"], "上一处" "hit before", "正文中的上一处命中" "the previous hit in the text", CORPUS, false),
     command!("on-text-page", A::OnTextPage, ["v"], "文本页" "text page", "在文本页打开这篇：多种切词与截断" "open it on the text page: tokenisers, truncations", CORPUS, true),
+    command!("compare-documents", A::CompareDocuments, ["="], "并排" "compare", "标记这篇；在另一篇上再按，两篇并排，差异着色" "mark it; on another document, see both with what differs in colour", CORPUS, true),
     command!("tokens", A::Cut, ["t"], "切词" "tokens", "正文：原样、按字、jieba 分词" "text as it is, in characters, in jieba words", CORPUS, true),
     command!("note", A::AddNote, ["a"], "笔记" "note", "给这篇文档写一条笔记，存在项目里；筛选 有:笔记" "a note on the document, kept in the project; filter has:note", CORPUS, true),
 
@@ -102,6 +104,8 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("previous-model", A::PreviousModel, ["["], "上一个" "previous", "上一个模型；提问时以同样的问题问它" "the model before; while asking, ask it the same", MODELS, false),
     command!("next-choice", A::NextChoice, ["right", "l"], "换" "change", "表单：下一个选项" "in the form: the next choice", MODELS, false),
     command!("previous-choice", A::PreviousChoice, ["left", "h"], "换回" "change back", "表单：上一个选项" "in the form: the choice before", MODELS, false),
+
+    command!("keep-curve", A::KeepCurve, ["m"], "留曲线" "keep curve", "留住这条损失曲线，与下一次训练的画在一起" "keep this loss curve, to see that of the next training beside it", MODELS, true),
 
     // ONNX
     command!("enter-model", A::EnterModel, ["enter"], "打开" "open", "进入下面的视图，j/k 滚动" "move into the view, j/k scroll it", ONNX, true),
@@ -144,14 +148,27 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("layers", A::Layers, ["v"], "分层图" "layers", "分层净值、分层平均收益、逐日 RankIC 轮换" "wealth by layer, mean by layer, RankIC by day", FACTOR, true),
     command!("checks", A::Checks, ["l"], "检查" "checks", "列出未来函数检查的结论；没有结论时开始检查，再按重查" "verdicts of the look-ahead checks; starts them where there are none, again checks anew", FACTOR, true),
     command!("tear-sheet", A::TearSheet, ["m"], "月度" "months", "月度收益、回撤、滚动指标、风格与行业暴露；再按返回" "monthly returns, drawdowns, rolling figures, styles and industries; again to go back", FACTOR, true),
+    command!("compare-factors", A::Compare, ["x"], "比较" "compare", "全部因子两两比较：值与 IC 的相关、顶层重合；Enter 看两个因子的净值" "all factors beside one another: values, ICs, top layers; Enter shows two", FACTOR, true),
     command!("export", A::Export, ["e"], "导出" "export", "运行到导出：因子与回测的表" "run up to the export: tables of factors and backtests", FACTOR, true),
     command!("report", A::Report, ["R"], "报告" "report", "运行到报告：每个因子一页，中英文" "run up to the report: a page on each factor", FACTOR, true),
+
+    // Stock
+    command!("read-document", A::ReadDocument, ["enter"], "阅读" "read", "在语料页的阅读器中打开光标处的文档" "open the marked document in the reader of the corpus", STOCK, true),
+    command!("earlier-document", A::EarlierDocument, ["left", "h"], "前一篇" "before", "前一篇关于这只股票的文档" "the document on this stock before", STOCK, false),
+    command!("later-document", A::LaterDocument, ["right", "l"], "后一篇" "next", "后一篇关于这只股票的文档" "the next document on this stock", STOCK, true),
+    command!("zoom-in", A::ZoomIn, ["+", "="], "放大" "zoom in", "时间轴放大：全部、250、120、60、30 个交易日" "fewer days on the axis: all, 250, 120, 60, 30", STOCK, true),
+    command!("zoom-out", A::ZoomOut, ["-"], "缩小" "zoom out", "时间轴缩小" "more days on the axis", STOCK, true),
+    command!("other-factor", A::OtherFactor, ["f"], "因子" "factor", "换一个因子的值与分层" "value and layer of another factor", STOCK, true),
+    command!("find-stock", A::FindStock, ["/"], "找股票" "find", "按代码、简称或拼音首字母找一只股票" "find a stock by code, name or pinyin initials", STOCK, true),
+    command!("next-stock", A::NextStock, ["]", "n"], "下一只" "next stock", "来处列表中的下一只股票" "the next stock of the list that led here", STOCK, true),
+    command!("previous-stock", A::PreviousStock, ["[", "p"], "上一只" "stock before", "来处列表中的上一只股票" "the stock before in the list that led here", STOCK, false),
 
     // Ledger
     command!("ledger-open", A::LedgerOpen, ["enter"], "详情" "details", "进入下方窗格，j/k 滚动" "move into the pane below, j/k scroll it", LEDGER, true),
     command!("ledger-view", A::LedgerView, ["v"], "切换视图" "view", "详情、总评、直方图轮换" "details, summary, histogram in turn", LEDGER, true),
     command!("ledger-filter", A::LedgerFilter, ["/"], "筛选" "filter", "按名称、参数、理由筛选，边输入边筛" "filter by name, parameters or reason while you type", LEDGER, true),
     command!("ledger-delete", A::LedgerDelete, ["d"], "删除" "delete", "删除选中的一条（须写理由；它仍计入次数）" "delete the entry, with a reason; it still counts", LEDGER, true),
+    command!("mark-trial", A::MarkTrial, ["m"], "比较" "compare", "标记这一次试验，与随后选中的并列：先列不同的设置，再列指标与差" "mark the trial, to see others beside it: settings that differ, figures", LEDGER, true),
     command!("ledger-reread", A::LedgerReread, ["u"], "重读" "reread", "再读一次台账" "read the ledger again", LEDGER, true),
 
     // Jobs
@@ -200,11 +217,12 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("show-jobs", A::Show(Page::Jobs), ["9"], "任务" "jobs", "任务页：进度、日志、拒收" "jobs: progress, log, rejects", ALL, false),
     command!("next-page", A::NextPage, ["tab"], "换页" "pages", "下一页" "the next page", ALL, true),
     command!("previous-page", A::PreviousPage, ["shift-tab"], "前一页" "page before", "前一页" "the page before", ALL, false),
+    command!("stock", A::Stock, ["K"], "个股" "stock", "个股：价格、成交量、文档与因子在同一时间轴上；列表中取光标处的代码，别处输入代码" "one stock: prices, volume, documents and a factor on one axis; of the marked line, or typed", ALL, true),
     command!("copy-command", A::Copy, ["y"], "复制命令" "copy", "复制等价命令（终端须支持 OSC 52）" "copy the CLI command (OSC 52)", ALL, false),
     command!("copy-table", A::CopyTable, ["Y"], "复制表格" "copy table", "把本页的表以 CSV 复制" "copy what the page lists as CSV", ALL, false),
     command!("copy-markdown", A::CopyMarkdown, ["M"], "复制为 Markdown" "copy as Markdown", "把本页的表以 Markdown 复制" "copy what the page lists as Markdown", ALL, false),
-    command!("copy-text", A::CopyText, ["C"], "复制原文" "copy text", "复制光标处文档的标题与正文" "copy title and body of the document at the cursor", WITH_DOCUMENT, false),
-    command!("copy-id", A::CopyId, ["I"], "复制编号" "copy id", "复制光标处文档的编号" "copy the id of the document at the cursor", WITH_DOCUMENT, false),
+    command!("copy-text", A::CopyText, ["X"], "复制原文" "copy text", "复制光标处文档的标题与正文" "copy title and body of the document at the cursor", WITH_DOCUMENT, false),
+    command!("copy-id", A::CopyId, ["#"], "复制编号" "copy id", "复制光标处文档的编号" "copy the id of the document at the cursor", WITH_DOCUMENT, false),
     command!("edit-configuration", A::EditConfiguration, ["E"], "编辑配置" "edit", "用编辑器（EDITOR）打开 workbench.toml，光标停在本页所看的一节" "open workbench.toml in your editor (EDITOR), at the section of what the page shows", ALL, false),
     command!("undo-change", A::UndoChange, ["Z"], "撤销改动" "undo", "撤销本程序对 workbench.toml 的上一次改动；可再按" "undo the last change that this program made to workbench.toml; again for the one before", ALL, false),
     command!("open-report", A::OpenReport, ["O"], "打开报告" "open report", "在浏览器中打开所看因子的报告" "open the report on the factor shown in a browser", ALL, false),

@@ -9,6 +9,7 @@ use super::document::{Library, Wanted};
 use super::load::Loading;
 use super::{CorpusPage, CorpusSearch, layout, reader_view};
 use crate::desk::Desk;
+use crate::field::Field;
 
 impl CorpusPage {
     /// Takes in the files of the corpus, and has those read that are new.
@@ -62,6 +63,29 @@ impl CorpusPage {
         }
         if let Some(anchor) = self.anchor.filter(|_| self.listed.now.is_none()) {
             self.cursor.at = anchor;
+        }
+        self.seek(desk);
+    }
+
+    /// Goes to the document that is sought, once there is a list that has it.
+    fn seek(&mut self, desk: &Desk<'_>) {
+        let Some(sought) = self.sought.filter(|_| !self.listed.waiting() && self.catalogue.is_complete()) else {
+            return;
+        };
+        let line = match &self.listed.now {
+            Some(listing) => listing.line_of(sought),
+            None => Some(sought as usize).filter(|line| *line < self.catalogue.len()),
+        };
+        let asked = self.search.is_some() || !self.filter.text().is_empty();
+        let hidden = asked || self.folded || self.only_marked;
+        if line.is_none() && hidden {
+            self.end_search();
+            (self.filter, self.folded, self.only_marked) = (Field::default(), false, false);
+            self.filter_anew(desk);
+            let (state, recipe) = (self.list_state(), self.recipe());
+            self.listed.arrange(state, &self.catalogue, || recipe, desk);
+        } else {
+            (self.cursor.at, self.sought) = (line.unwrap_or(self.cursor.at), None);
         }
     }
 

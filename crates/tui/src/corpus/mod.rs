@@ -7,6 +7,7 @@
 mod act;
 mod arrange;
 mod ask;
+mod beside;
 mod catalogue;
 mod columns;
 mod conditions;
@@ -43,6 +44,7 @@ pub(crate) use layout::{PieceKind, line};
 pub(crate) use load::CorpusIndex;
 
 use self::ask::Asked;
+use self::beside::DocumentsBeside;
 use self::catalogue::{Catalogue, PartSlot};
 pub(crate) use self::document::Shelf;
 use self::filter::{Filter, FilterFault};
@@ -63,6 +65,7 @@ use super::list::{Cursor, moved};
 use super::look;
 use super::page::Table;
 use super::page_state::{PageState, WHEEL_LINES};
+use super::stock::WantedStock;
 
 use inkstone_base::language::Message;
 
@@ -111,11 +114,16 @@ pub struct CorpusPage {
     go_to: Option<(usize, usize)>,
     /// The document to go to once it is listed.
     anchor: Option<usize>,
+    /// The number of the document to go to as soon as it is listed.
+    sought: Option<u32>,
 
     focus: CorpusFocus,
     cut: Option<TokenUnit>,
     reader: DocumentReader,
     shelf: Shelf,
+    /// The number of the document that another one is to be compared with, and that comparison.
+    marked: Option<usize>,
+    beside: Option<DocumentsBeside>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -168,6 +176,9 @@ impl Default for CorpusPage {
             to_top: true,
             go_to: None,
             anchor: None,
+            sought: None,
+            marked: None,
+            beside: None,
             focus: CorpusFocus::default(),
             cut: None,
             reader: DocumentReader::default(),
@@ -188,6 +199,11 @@ impl CorpusPage {
     /// True if the selected document can be opened on another page.
     pub(crate) fn has_selected(&self) -> bool {
         self.number(self.cursor.at).is_some_and(|n| self.catalogue.row(n).is_some())
+    }
+
+    /// Goes to the document of this number in the reader; a filter or a search that hides it is ended.
+    pub(crate) fn go_to(&mut self, number: u32) {
+        (self.sought, self.focus, self.typing) = (Some(number), CorpusFocus::Reader, None);
     }
 
     /// True if the search found something in the document that is read.
@@ -372,11 +388,19 @@ impl PageState for CorpusPage {
     fn act(&mut self, action: Action, page: Rect, desk: &Desk<'_>) {
         let [table, reader] = view::panes(page);
         let (rows, lines) = (view::rows(table), reader_view::room(reader));
+        if let Some(beside) = &mut self.beside {
+            match action {
+                Action::Back | Action::CompareDocuments => self.beside = None,
+                _ => beside.step(action, page),
+            }
+            return;
+        }
         (self.to_top, self.anchor) = (false, None);
         if self.focus == CorpusFocus::Table && self.act_on_table(action, look::inside(table), desk) {
             return;
         }
         match action {
+            Action::CompareDocuments => self.compare(desk),
             Action::Open => self.focus = CorpusFocus::Reader,
             Action::Back if self.focus == CorpusFocus::Reader => self.focus = CorpusFocus::Table,
             Action::Back if self.only_marked => self.only_marked = false,
@@ -424,6 +448,9 @@ impl PageState for CorpusPage {
     fn arrange(&mut self, page: Rect, desk: &Desk<'_>) {
         let [table, reader] = view::panes(page);
         self.take_files(desk);
+        if let Some(beside) = &mut self.beside {
+            beside.asked.look();
+        }
         if let Some(loading) = &mut self.loading
             && loading.take_into(&mut self.catalogue)
         {
@@ -448,6 +475,7 @@ impl PageState for CorpusPage {
     fn waiting(&self) -> bool {
         let searching = self.search.as_ref().is_some_and(CorpusSearch::is_under_way);
         self.listing_files.is_some()
+            || self.beside.as_ref().is_some_and(|beside| beside.asked.waiting())
             || self.loading.is_some()
             || searching
             || self.listed.waiting()
@@ -457,7 +485,8 @@ impl PageState for CorpusPage {
 
     fn can_go_back(&self) -> bool {
         let asked = self.search.is_some() || self.query_fault.is_some() || !self.filter.text().is_empty();
-        self.focus == CorpusFocus::Reader || asked || self.over.is_some() || self.only_marked
+        let over = self.over.is_some() || self.beside.is_some();
+        self.focus == CorpusFocus::Reader || asked || over || self.only_marked
     }
 
     fn is_typing(&self) -> bool {
@@ -541,6 +570,13 @@ impl PageState for CorpusPage {
     fn document(&self) -> Option<(String, String)> {
         let document = &self.reader.shown()?.text.document;
         Some((format!("{}\n{}", document.title, document.body), document.doc_id.clone()))
+    }
+
+    fn stock(&self) -> Option<WantedStock> {
+        let number = self.number(self.cursor.at)?;
+        let codes: Vec<String> = self.catalogue.row(number)?.codes.split(',').map(str::to_owned).collect();
+        let document = u32::try_from(number).ok();
+        Some(WantedStock { codes, at: 0, document }).filter(|wanted| !wanted.codes[0].is_empty())
     }
 
     fn table(&self, desk: &Desk<'_>) -> Option<Table> {

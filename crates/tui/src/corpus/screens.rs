@@ -465,3 +465,25 @@ fn a_filter_of_a_session_waits_for_the_features_that_it_speaks_of() {
     bench.press("1");
     assert_eq!((bench.app.corpus.filter.text(), bench.app.corpus.len()), ("tone>0.6", 2));
 }
+
+#[test]
+fn two_documents_stand_side_by_side_with_what_differs() {
+    let dir = project_of(
+        &[
+            ("回购进展", "公司已回购120万股。价格不高于十元。"),
+            ("别的", "无关。"),
+            ("回购进展", "公司已回购150万股。价格不高于十元。另有增持计划。"),
+        ],
+        2,
+    );
+    let mut bench = Bench::open(&dir, |_| ());
+    assert!(bench.screen(LARGE, "1g=").contains("已标记"));
+    let screen = bench.screen(SMALL, "jj=");
+    insta::assert_snapshot!("beside", screen);
+    assert!(screen.contains("两篇并排") && screen.contains("120") && screen.contains("150"), "{screen}");
+    insta::assert_snapshot!("beside_english", bench.screen(LARGE, "L"));
+    let screen = bench.screen(LARGE, "L<esc>");
+    assert!(screen.contains("3 / 3") && !screen.contains("两篇并排"), "{screen}");
+    // The same document twice is no comparison: it is marked anew.
+    assert!(bench.screen(LARGE, "==").contains("已标记"));
+}

@@ -7,7 +7,7 @@ use ratatui::widgets::{Paragraph, Wrap};
 
 use super::catalogue::PartSlot;
 use super::order::By;
-use super::{CorpusFocus, CorpusPage, Typing, columns, reader_view, words as own};
+use super::{CorpusFocus, CorpusPage, Typing, beside, columns, reader_view, words as own};
 use crate::context::PageContext;
 use crate::desk::{Desk, PageRequest};
 use crate::field::{self, Field};
@@ -34,6 +34,9 @@ pub(super) fn rows(table: Rect) -> usize {
 }
 
 pub(crate) fn draw(context: &PageContext<'_>, corpus: &CorpusPage, frame: &mut Frame<'_>, page: Rect) {
+    if let Some(beside) = &corpus.beside {
+        return beside::draw(context, beside, frame, page);
+    }
     let empty = match &corpus.index {
         None => Some(Line::styled(context.say(words::READING), look::DIM)),
         Some(Err(error)) => Some(Line::styled(error.to_string(), look::BAD)),

@@ -8,6 +8,10 @@ use inkstone_base::words;
 pub(super) use crate::words::{BOILERPLATE, FILTER, NO_TITLE};
 
 words! {
+    TO_COMPARE: "已标记：到另一篇上再按 =，两篇并排", "marked: press = on another document to see both";
+    BESIDE: "两篇并排", "Two documents";
+    ALIKE: "相同", "alike";
+    BESIDE_KEYS: "着色并加下划线的只在一篇中 · j/k 滚动 · Esc 返回", "coloured and underlined: in one of them alone · j/k scroll · Esc back";
     READ: "已读", "read";
     REPEATED: "重复", "dup";
     A_REPEAT: "重复", "dup";

@@ -83,7 +83,8 @@ pub(super) fn place(experiments: &ExperimentsPage, at: Position, page: Rect) -> 
 
 pub(crate) fn draw(context: &PageContext<'_>, experiments: &ExperimentsPage, frame: &mut Frame<'_>, area: Rect) {
     if let (Some(open), Some(findings)) = (&experiments.open, experiments.findings()) {
-        return page::draw(context, findings, open, frame, area);
+        let differing = experiments.difference(context, open.number);
+        return page::draw(context, findings, (open, differing), frame, area);
     }
     if experiments.table.is_some() {
         return draw_experiment(context, experiments, frame, area);

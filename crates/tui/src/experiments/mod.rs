@@ -25,6 +25,7 @@ use super::errand::Errand;
 use super::list::Cursor;
 use super::page::{Chart, Page, Table, exact};
 use super::page_state::PageState;
+use crate::figures;
 use crate::words as common;
 use inkstone_features::experiment::{Cell, Findings, Grid};
 use inkstone_report as report;
@@ -34,6 +35,13 @@ use open::Open;
 /// Time between two readings of the grid while a job is under way, and between two looks for a reason to stop waiting.
 const AGAIN: Duration = Duration::from_millis(700);
 const LOOK: Duration = Duration::from_millis(50);
+
+/// Documents that the marked cell scores apart from another one.
+struct Differing {
+    /// The setting of that other one.
+    beside: String,
+    found: Errand<Vec<(usize, f64)>>,
+}
 
 #[derive(Default)]
 pub struct ExperimentsPage {
@@ -56,6 +64,9 @@ pub struct ExperimentsPage {
     row: Cursor,
     column: usize,
     open: Option<Open>,
+    /// The documents that two cells score farthest apart, and whether the first of them is to be shown.
+    differing: Option<Differing>,
+    seeking: bool,
     /// The place in an earlier session, until the findings are there.
     memory: Option<ExperimentsMemory>,
 }
@@ -217,6 +228,50 @@ impl ExperimentsPage {
         }
     }
 
+    /// Looks for the documents that the marked cell scores farthest from the baseline; of the baseline itself, from the best other cell.
+    fn open_differing(&mut self, desk: &Desk<'_>) {
+        let Some((findings, cell)) = self.findings().zip(self.order.get(self.cursor.at).copied()) else { return };
+        let rest = std::iter::once(findings.baseline).chain(self.order.iter().copied());
+        let other = rest.filter(|other| *other != cell).find(|other| findings.cells[*other].set.is_some());
+        let sets = other.and_then(|other| Some([findings.cells[cell].set?, findings.cells[other].set?]));
+        let name = findings.name.clone();
+        let beside = other.map(|other| findings.cells[other].clone());
+        let (Some(laboratory), Some(sets)) = (&desk.workspace.laboratory, sets) else {
+            return self.show(0, None, desk);
+        };
+        let find = laboratory.differing.clone();
+        let found = desk.errand("documents that differ", move |ctx| find(&name, sets, ctx));
+        self.differing = Some(Differing { beside: beside.map(|cell| cell.setting).unwrap_or_default(), found });
+        self.seeking = true;
+    }
+
+    /// Shows the document that differs most, once that is known; the first one where none does.
+    fn take_differing(&mut self, desk: &Desk<'_>) {
+        if let Some(differing) = &mut self.differing {
+            differing.found.look();
+        }
+        if self.seeking && !self.differing.as_ref().is_some_and(|differing| differing.found.waiting()) {
+            self.seeking = false;
+            let first = self.differing.as_ref().and_then(|differing| differing.found.get()?.first().copied());
+            self.show(first.map_or(0, |(number, _)| number), None, desk);
+        }
+    }
+
+    /// The difference of a document's scores, and its place among those that differ: `得分差 +0.3100（对 head:128）1/500`.
+    fn difference(&self, context: &PageContext<'_>, number: usize) -> Option<String> {
+        let Differing { beside, found } = self.differing.as_ref()?;
+        let list = found.get()?;
+        let at = list.iter().position(|(other, _)| *other == number)?;
+        let off = figures::signed(list[at].1, 4);
+        Some(format!(
+            "{} {off} ({} {beside}) {}/{}",
+            context.say(words::SCORED_APART),
+            context.say(words::FROM),
+            at + 1,
+            list.len()
+        ))
+    }
+
     fn show(&mut self, number: usize, strategy: Option<usize>, desk: &Desk<'_>) {
         let name = self.findings().map(|findings| findings.name.clone());
         let Some((name, laboratory)) = name.zip(desk.workspace.laboratory.as_ref()) else { return };
@@ -296,7 +351,7 @@ impl PageState for ExperimentsPage {
                     self.view = ExperimentsView::Grid;
                 }
             }
-            (Action::OpenDocument, None) => self.show(0, None, desk),
+            (Action::OpenDocument, None) => self.open_differing(desk),
             (Action::View, None) => {
                 self.for_now = false;
                 self.view = match self.view {
@@ -306,11 +361,19 @@ impl PageState for ExperimentsPage {
                     ExperimentsView::Frontier | ExperimentsView::Effects => ExperimentsView::List,
                 }
             }
-            (Action::Back, Some(_)) => self.open = None,
+            (Action::Back, Some(_)) => (self.open, self.differing) = (None, None),
             (Action::Next | Action::Previous, Some(open)) => {
                 let documents = open.truncated().map_or(0, |truncated| truncated.documents);
                 let (number, strategy) = (open.number, open.strategy);
-                let to = if action == Action::Next { number + 1 } else { number.wrapping_sub(1) };
+                let on = action == Action::Next;
+                let step = |at: usize| if on { at + 1 } else { at.wrapping_sub(1) };
+                // Along the documents that differ, where this one is among them.
+                let list = self.differing.as_ref().and_then(|differing| differing.found.get());
+                let place = list.and_then(|list| Some((list, list.iter().position(|(other, _)| *other == number)?)));
+                let to = match place {
+                    Some((list, at)) => list.get(step(at)).map_or(usize::MAX, |(number, _)| *number),
+                    None => step(number),
+                };
                 if to >= documents {
                     return desk.order(PageRequest::Say(desk.say(common::NO_OTHER_DOCUMENT).to_owned()));
                 }
@@ -331,6 +394,7 @@ impl PageState for ExperimentsPage {
     fn arrange(&mut self, area: Rect, desk: &Desk<'_>) {
         let remembered = self.memory.as_ref().and_then(|memory| Some((memory.experiment.clone(), memory.document?)));
         self.take();
+        self.take_differing(desk);
         let there = |(name, _): &(String, usize)| self.findings().is_some_and(|findings| findings.name == *name);
         if let Some((_, number)) = remembered.filter(|left| self.memory.is_none() && there(left)) {
             self.show(number, None, desk);
@@ -357,7 +421,7 @@ impl PageState for ExperimentsPage {
     }
 
     fn waiting(&self) -> bool {
-        self.coming.is_some() || self.open.as_ref().is_some_and(|open| open.document.waiting())
+        self.coming.is_some() || self.seeking || self.open.as_ref().is_some_and(|open| open.document.waiting())
     }
 
     fn can_go_back(&self) -> bool {

@@ -40,7 +40,14 @@ pub(super) fn rows(page: Rect) -> usize {
     page.height.saturating_sub(AROUND) as usize
 }
 
-pub(super) fn draw(context: &PageContext<'_>, findings: &Findings, open: &Open, frame: &mut Frame<'_>, page: Rect) {
+/// Draws the document, with what is said of how two cells score it.
+pub(super) fn draw(
+    context: &PageContext<'_>,
+    findings: &Findings,
+    (open, differing): (&Open, Option<String>),
+    frame: &mut Frame<'_>,
+    page: Rect,
+) {
     let truncated = match open.truncated() {
         Some(truncated) => truncated,
         None => {
@@ -54,8 +61,9 @@ pub(super) fn draw(context: &PageContext<'_>, findings: &Findings, open: &Open, 
     };
     let [head, below] = Layout::vertical([Constraint::Length(HEAD), Constraint::Min(0)]).areas(page);
     let count = |n: usize| figures::count(n as u64);
-    let place =
+    let mut place =
         format!(" {} {} / {} · ", context.say(words::DOCUMENT), count(open.number + 1), count(truncated.documents));
+    place.extend(differing.map(|differing| format!("{differing} · ")));
     let room = (head.width as usize).saturating_sub(width::width(&place));
     let title = Line::from(vec![
         Span::styled(place, look::DIM),

@@ -85,6 +85,7 @@ fn laboratory(found: impl Fn() -> Result<Vec<Findings>> + Send + Sync + 'static)
             assert_eq!(name, findings().name);
             Ok(document(&findings(), number))
         }),
+        differing: Arc::new(|_, _, _| Ok(Vec::new())),
         run: Arc::new(|_| Ok(Vec::new())),
     }
 }
@@ -399,4 +400,27 @@ fn no_key_breaks_any_size() {
             bench.screen(size, key);
         }
     }
+}
+
+#[test]
+fn a_cell_leads_to_the_documents_that_it_scores_farthest_from_the_baseline() {
+    let mut found = findings();
+    for (number, cell) in found.cells.iter_mut().enumerate() {
+        cell.set = Some(inkstone_base::data::Key::of(&[number as u8]));
+    }
+    let sets: Vec<_> = found.cells.iter().filter_map(|cell| cell.set).collect();
+    let mut bench = bench(|workspace| {
+        let mut laboratory = laboratory(move || Ok(vec![found.clone()]));
+        laboratory.differing = Arc::new(move |_, [one, other], _| {
+            assert!(one != other && other == sets[0], "the second one is the baseline");
+            Ok(vec![(2, 0.75), (0, -0.5)])
+        });
+        workspace.laboratory = Some(laboratory);
+    });
+    let screen = bench.screen(LARGE, "<enter>");
+    insta::assert_snapshot!("differing", screen);
+    assert!(screen.contains("文档 3 / 3") && screen.contains("得分差 +0.7500") && screen.contains("1/2"), "{screen}");
+    let screen = bench.screen(LARGE, "]");
+    assert!(screen.contains("文档 1 / 3") && screen.contains("-0.5000"), "{screen}");
+    assert!(bench.screen(LARGE, "]").contains("文档 1 / 3"), "there is no third one");
 }

@@ -16,7 +16,7 @@ pub(crate) enum KeptEnd {
 }
 
 /// The text in lines of at most `width` cells.
-pub(super) fn lay_out(text: &str, width: usize) -> Vec<TextLine> {
+pub(crate) fn lay_out(text: &str, width: usize) -> Vec<TextLine> {
     let glyphs: Vec<Glyph<'_>> = width::glyphs(text).collect();
     let line = |range: Range<usize>| glyphs[range].iter().map(|glyph| (glyph.text.to_string(), glyph.at)).collect();
     width::wrap(&glyphs, width.max(2)).into_iter().map(line).collect()
@@ -29,7 +29,7 @@ pub(crate) fn holds(ranges: &[Range<usize>], at: usize) -> bool {
 }
 
 /// A line in pieces that are kept or dropped as a whole.
-pub(super) fn pieces(line: &TextLine, kept: &[Range<usize>]) -> Vec<(String, bool)> {
+pub(crate) fn pieces(line: &TextLine, kept: &[Range<usize>]) -> Vec<(String, bool)> {
     let mut pieces: Vec<(String, bool)> = Vec::new();
     for (text, at) in line {
         let is_kept = holds(kept, *at);

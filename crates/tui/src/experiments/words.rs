@@ -5,6 +5,8 @@ use inkstone_base::words;
 pub(super) use crate::words::SECONDS;
 
 words! {
+    SCORED_APART: "得分差", "scores apart";
+    FROM: "对", "from";
     LIST: "列表", "list";
     GRID: "网格", "grid";
     FRONTIER: "前沿", "frontier";

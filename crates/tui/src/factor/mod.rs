@@ -1,7 +1,7 @@
 //! The factor page: the backtest of one factor, read off a date or a quantile at a time, and what is behind it.
 
-mod charts;
 mod checks;
+mod compare;
 mod drill;
 mod figures;
 mod memory;
@@ -29,7 +29,9 @@ use super::desk::{Desk, PageRequest, Work};
 use super::errand::Errand;
 use super::page::{Chart, Page, Table};
 use super::page_state::PageState;
+use super::stock::WantedStock;
 use checks::Checks;
+use compare::FactorMatrix;
 use drill::{Drill, HoldingPeriod, Way};
 use inkstone_base::job::Ctx;
 use inkstone_base::language::Word;
@@ -63,6 +65,8 @@ pub struct FactorPage {
     /// The verdicts of the linter, while they are listed.
     checks: Option<Checks>,
     sheet: Option<TearSheet>,
+    /// All factors beside one another, while they are compared.
+    matrix: Option<FactorMatrix>,
     /// The factor whose tables were read behind, and that reading.
     prepared: Option<String>,
     preparing: Option<Errand<()>>,
@@ -174,22 +178,25 @@ impl FactorPage {
 
     /// True if the curves are shown, and nothing lies over them.
     pub(crate) fn is_front(&self) -> bool {
-        self.drill.is_none() && self.checks.is_none() && self.sheet.is_none() && self.picture().is_some()
+        let over = self.checks.is_some() || self.sheet.is_some() || self.matrix.is_some();
+        self.drill.is_none() && !over && self.picture().is_some()
     }
 
     /// True if there is something below what is marked.
     pub(crate) fn can_drill(&self, there_is_a_way: bool) -> bool {
-        match &self.drill {
-            Some(drill) => drill.can_open(),
-            None if !there_is_a_way || !self.is_front() => false,
-            None if self.focus == FactorFocus::Layers => self.layers() > 0,
-            None => self.picture().is_some_and(|p| p.dates_with_names().next().is_some()),
+        match (&self.drill, &self.matrix) {
+            (_, Some(matrix)) => matrix.can_open(),
+            (Some(drill), _) => drill.can_open(),
+            _ if !there_is_a_way || !self.is_front() => false,
+            _ if self.focus == FactorFocus::Layers => self.layers() > 0,
+            _ => self.picture().is_some_and(|p| p.dates_with_names().next().is_some()),
         }
     }
 
     /// True if there is something to the left and right of what is shown.
     pub(crate) fn can_go_aside(&self) -> bool {
         match &self.drill {
+            _ if self.matrix.is_some() => true,
             Some(drill) => drill.has_beside(),
             None => self.is_front() && self.picture().is_some_and(|p| !p.dates.is_empty()),
         }
@@ -210,12 +217,13 @@ impl FactorPage {
 
     /// True if a holding period makes a difference to what is shown.
     pub(crate) fn shows_returns(&self) -> bool {
-        self.checks.is_none() && self.sheet.is_none() && self.drill.as_ref().is_none_or(Drill::lists_returns)
+        let over = self.checks.is_some() || self.sheet.is_some() || self.matrix.is_some();
+        !over && self.drill.as_ref().is_none_or(Drill::lists_returns)
     }
 
     /// True if the verdicts of the linter can be listed, or found anew.
     pub(crate) fn can_check(&self) -> bool {
-        self.drill.is_none() && self.sheet.is_none() && self.picture().is_some()
+        self.drill.is_none() && self.sheet.is_none() && self.matrix.is_none() && self.picture().is_some()
     }
 
     /// Does a command on the factor as a whole.
@@ -369,7 +377,8 @@ impl PageState for FactorPage {
             Action::Quantile => self.can_choose_layer(),
             Action::NextFactor | Action::PreviousFactor => context.workspace.factors.len() > 1,
             Action::Horizon => self.horizons() > 1 && self.shows_returns(),
-            Action::Layers => self.is_front(),
+            Action::Layers => self.is_front() || self.matrix.is_some(),
+            Action::Compare => self.matrix.is_some() || self.is_front() && context.workspace.factors.len() > 1,
             Action::Checks => self.can_check(),
             Action::TearSheet => self.is_front() || self.sheet.is_some(),
             Action::Export | Action::Report => !context.busy_from(Page::Factor) && context.workspace.stages.is_some(),
@@ -389,7 +398,20 @@ impl PageState for FactorPage {
             }
             return;
         }
+        if let Some(matrix) = &mut self.matrix {
+            match action {
+                Action::Compare => self.matrix = None,
+                Action::Back => {
+                    if !matrix.up() {
+                        self.matrix = None;
+                    }
+                }
+                _ => matrix.step(action),
+            }
+            return;
+        }
         match (action, &mut self.checks, &mut self.drill) {
+            (Action::Compare, ..) => self.matrix = Some(FactorMatrix::open(self.name.as_deref(), desk)),
             (Action::TearSheet, None, None) => self.sheet = Some(TearSheet::default()),
             (Action::Export, ..) => self.start("export", words::JOB_EXPORT, desk),
             (Action::Report, ..) => self.start("report", words::JOB_REPORT, desk),
@@ -412,6 +434,9 @@ impl PageState for FactorPage {
     fn arrange(&mut self, area: Rect, desk: &Desk<'_>) {
         self.take(desk);
         let verdicts = self.picture().and_then(|p| p.verdicts.as_ref().ok()).map_or(0, Vec::len);
+        if let Some(matrix) = &mut self.matrix {
+            matrix.look();
+        }
         if let Some(checks) = &mut self.checks {
             checks.arrange(verdicts, area);
         }
@@ -421,11 +446,12 @@ impl PageState for FactorPage {
     }
 
     fn waiting(&self) -> bool {
-        self.coming.is_some() || self.drill.as_ref().is_some_and(Drill::waiting)
+        let comparing = self.matrix.as_ref().is_some_and(FactorMatrix::waiting);
+        self.coming.is_some() || comparing || self.drill.as_ref().is_some_and(Drill::waiting)
     }
 
     fn can_go_back(&self) -> bool {
-        self.drill.is_some() || self.checks.is_some() || self.sheet.is_some()
+        self.drill.is_some() || self.checks.is_some() || self.sheet.is_some() || self.matrix.is_some()
     }
 
     fn click(&mut self, at: Position, area: Rect, _desk: &Desk<'_>) {
@@ -433,12 +459,15 @@ impl PageState for FactorPage {
         match (&mut self.checks, &mut self.drill) {
             (Some(checks), _) => checks.click(at, verdicts, area),
             (None, Some(drill)) => drill.click(at, area),
-            (None, None) if self.sheet.is_some() => {}
+            (None, None) if self.sheet.is_some() || self.matrix.is_some() => {}
             (None, None) => self.click_front(at, area),
         }
     }
 
     fn table(&self, desk: &Desk<'_>) -> Option<Table> {
+        if let Some(matrix) = &self.matrix {
+            return matrix.table(desk);
+        }
         let picture = self.picture()?;
         match (&self.checks, &self.drill) {
             (Some(_), _) => Some(checks::table(picture.verdicts.as_ref().ok()?, desk)),
@@ -446,6 +475,10 @@ impl PageState for FactorPage {
             (None, None) if self.sheet.is_some() => Some(tear_sheet::table(&picture.outcome, desk)),
             (None, None) => Some(view::years(picture, desk)),
         }
+    }
+
+    fn stock(&self) -> Option<WantedStock> {
+        self.drill.as_ref()?.stock()
     }
 
     fn charts(&self, desk: &Desk<'_>) -> Vec<Chart> {
@@ -470,6 +503,9 @@ impl PageState for FactorPage {
     }
 
     fn command(&self, desk: &Desk<'_>) -> Option<String> {
+        if let Some([a, b]) = self.matrix.as_ref().and_then(FactorMatrix::words) {
+            return Some(desk.headless(&format!("compare {} {}", quoted(&a), quoted(&b)), ""));
+        }
         let flags = self.drill.as_ref().map(Drill::flags);
         Some(match (flags, &self.name) {
             _ if self.checks.is_some() => desk.headless("lint", ""),

@@ -138,7 +138,7 @@ fn running_sum(values: &[f64]) -> Vec<f64> {
 }
 
 /// Growth of 1 by these returns; a day without a return leaves it.
-fn growth(returns: &[f64]) -> Vec<f64> {
+pub(super) fn growth(returns: &[f64]) -> Vec<f64> {
     let mut wealth = 1.0;
     returns
         .iter()

@@ -254,3 +254,67 @@ fn a_backtest_of_nothing_or_of_one_date_is_drawn() {
         }
     }
 }
+
+/// The names of thirty dates, whose values are those of another factor times a sign.
+fn names(project: &Project, factor: &str, sign: f64) {
+    use polars_core::prelude::{IntoColumn, NamedFrom, Series};
+    let first = NaiveDate::from_ymd_opt(2024, 1, 2).unwrap();
+    let rows: Vec<(u64, u32)> = (0..30).flat_map(|day| (0..20).map(move |name| (day, name))).collect();
+    let value = |day: u64, name: u32| sign * f64::from((day as u32 * 7 + name * 11) % 23 + name % 3);
+    let layer = |value: f64, day: u64| {
+        let below = (0..20).filter(|other| self::below(sign, day, *other, value)).count();
+        (1 + below / 4).min(5) as u32
+    };
+    let dates = rows.iter().map(|(day, _)| Some(first + chrono::Days::new(*day)));
+    let codes: Vec<String> = rows.iter().map(|(_, name)| format!("{}.SH", 600_000 + name)).collect();
+    let values: Vec<f64> = rows.iter().map(|(day, name)| value(*day, *name)).collect();
+    let layers: Vec<u32> = rows.iter().zip(&values).map(|((day, _), value)| layer(*value, *day)).collect();
+    let mut frame = inkstone_tables::frames::frame(vec![
+        inkstone_market::dates_column("date", dates).unwrap(),
+        Series::new("code".into(), codes).into_column(),
+        Series::new("value".into(), values).into_column(),
+        Series::new("quantile".into(), layers).into_column(),
+    ])
+    .unwrap();
+    inkstone_tables::frames::write_parquet(&project.backtest_names(factor), &mut frame).unwrap();
+    let tested = Outcome { factor: factor.to_owned(), ..outcome(false) };
+    disk::write_json(&project.backtest(factor), &tested).unwrap();
+}
+
+/// True if a name of [`names`] has a lower value on a day.
+fn below(sign: f64, day: u64, name: u32, value: f64) -> bool {
+    sign * f64::from((day as u32 * 7 + name * 11) % 23 + name % 3) < value
+}
+
+#[test]
+fn factors_are_compared_as_a_matrix_and_two_of_them_over_one_another() {
+    let dir = filled();
+    let project = Project::new(dir.path());
+    for (name, sign) in [("tone", 1.0), ("tfidf", -1.0), ("bert", 1.0)] {
+        names(&project, name, sign);
+    }
+    let factors = ["tone", "tfidf", "bert"].map(str::to_owned).to_vec();
+    let mut bench = Bench::open(&dir, |w| w.factors = factors);
+    let screen = bench.screen(SMALL, "7x");
+    insta::assert_snapshot!("matrix", screen);
+    assert!(screen.contains("-1.000") && screen.contains("+1.000"), "{screen}");
+    assert!(bench.app.command().contains("inkstone compare tone tfidf"), "{}", bench.app.command());
+    assert!(bench.screen(SMALL, "v").contains("逐日 RankIC 相关"));
+    insta::assert_snapshot!("pair", bench.screen(SMALL, "v<enter>"));
+    insta::assert_snapshot!("pair_large_english", bench.screen(LARGE, "L]"));
+    let table = bench.app.at_desk(|desk| bench.app.factor.table(desk)).unwrap();
+    assert_eq!(table.rows.len(), 3);
+    // Back to the matrix, then to the front.
+    assert!(bench.screen(LARGE, "L<esc>").contains("因子两两比较"));
+    assert!(bench.screen(LARGE, "<esc>").contains("多空"));
+    // A factor and itself are no pair.
+    bench.press("x<left><enter>");
+    assert!(bench.screen(LARGE, "").contains("v 值与 IC 互换"), "the matrix is still there");
+}
+
+#[test]
+fn a_factor_alone_has_nothing_to_be_compared_with() {
+    let mut bench = Bench::open(&filled(), |_| ());
+    assert!(bench.screen(SMALL, "7x").contains("只有一个因子做过回测"));
+    assert!(!bench.screen(SMALL, "<esc>").contains("只有一个因子做过回测"));
+}

@@ -5,10 +5,10 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::charts::signed_bar;
 use super::picture::BacktestPicture;
 use super::words as own;
 use crate::action::Action;
+use crate::charts::signed_bar;
 use crate::context::PageContext;
 use crate::desk::Desk;
 use crate::list::moved;

@@ -3,15 +3,14 @@
 use chrono::NaiveDate;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
-use ratatui::style::{Color, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Paragraph};
 
-use super::charts::{Axes, Bars, Curve, bar_at, bars_that_fit, date_at, draw_bars, draw_curves, points};
 use super::figures::{bar_line, cursor_line, draw_figures, title};
 use super::picture::{BacktestPicture, CalendarStep, Horizon, fitting_means};
 use super::words as own;
-use super::{FactorFocus, FactorPage, LayerChart, PlantedTruth, checks, drill, tear_sheet};
+use super::{FactorFocus, FactorPage, LayerChart, PlantedTruth, checks, compare, drill, tear_sheet};
+use crate::charts::{Axes, Bars, Curve, bar_at, bars_that_fit, date_at, draw_bars, draw_curves, layer_style, points};
 use crate::context::PageContext;
 use crate::desk::Desk;
 use crate::page::{Table, exact};
@@ -95,6 +94,9 @@ pub(super) fn place(
 }
 
 pub(crate) fn draw(context: &PageContext<'_>, factor: &FactorPage, frame: &mut Frame<'_>, page: Rect) {
+    if let Some(matrix) = &factor.matrix {
+        return compare::draw(context, matrix, frame, page);
+    }
     if let Some(drill) = &factor.drill {
         return drill::draw(context, factor.holding_period(), drill, frame, page);
     }
@@ -265,16 +267,6 @@ fn draw_layers(
 fn draw_labelled(block: Block<'_>, bars: &Bars<'_>, frame: &mut Frame<'_>, area: Rect) {
     let inner = look::framed(block, frame, area);
     draw_bars(bars, frame, inner);
-}
-
-/// The lowest and the highest layer in the colours of loss and gain, those between in others.
-fn layer_style(layer: usize, count: usize, red_up: bool) -> Style {
-    const BETWEEN: [Color; 4] = [Color::Blue, Color::Cyan, Color::Yellow, Color::Magenta];
-    match layer {
-        0 => look::of_sign(-1.0, red_up),
-        l if l + 1 == count => look::of_sign(1.0, red_up),
-        l => Style::new().fg(BETWEEN[(l - 1) % BETWEEN.len()]),
-    }
 }
 
 fn draw_spread(

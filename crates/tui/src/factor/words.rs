@@ -68,6 +68,18 @@ words! {
     BEFORE_STYLES: "因子", "the factor";
     AFTER_STYLES: "剔除风格与行业后", "less styles, industries";
     INDUSTRIES: "顶层多于全体的行业（百分点）", "Industries of the top layer, points above their share";
+    COMPARED: "因子两两比较", "Factors compared";
+    COMPARED_KEYS: "v 值与 IC 互换 · Enter 看两个因子 · Esc 返回", "v values or ICs · Enter both factors · Esc back";
+    ONE_FACTOR: "只有一个因子做过回测，没有可比的。", "Only one factor has been tested: there is nothing to compare it with.";
+    VALUE_CORRELATION: "值的秩相关", "rank correlation of values";
+    IC_CORRELATION: "逐日 RankIC 相关", "correlation of daily RankICs";
+    TOP_OVERLAP: "顶层重合", "overlap of top layers";
+    BOTH_WEALTH: "多空净值（扣费后，起点 1）", "long-short after costs, start = 1";
+    MEAN: "平均", "mean";
+    LAST: "最近", "last";
+    SHARED_NAMES: "只共有个股", "names of both";
+    FACTOR_A: "因子甲", "factor A";
+    FACTOR_B: "因子乙", "factor B";
     NO_STAGES: "这里没有可运行的项目", "there is no project to run here";
     JOB_EXPORT: "导出因子与回测表", "export of the tables";
     JOB_REPORT: "因子报告", "reports on the factors";

@@ -1,5 +1,6 @@
 //! The page of the ledger: every backtest that ran, what each is worth among all, and deleting, which hides nothing.
 
+mod against;
 mod columns;
 mod particulars;
 mod shelf;
@@ -91,6 +92,8 @@ pub struct LedgerPage {
     /// First line seen of the pane below.
     scroll: usize,
     deletion: Option<Deletion>,
+    /// The entry that others are compared with.
+    marked: Option<u64>,
 }
 
 impl Default for LedgerPage {
@@ -107,6 +110,7 @@ impl Default for LedgerPage {
             view: LedgerView::default(),
             scroll: 0,
             deletion: None,
+            marked: None,
         }
     }
 }
@@ -127,6 +131,22 @@ impl LedgerPage {
 
     fn selected(&self) -> Option<&BookTrial> {
         self.shelf()?.book.trials.get(self.table.selected()?)
+    }
+
+    /// The trial that the selected one is compared with; none where that is itself.
+    fn marked(&self) -> Option<&BookTrial> {
+        let number = self.marked.filter(|number| self.selected().is_some_and(|trial| trial.entry.number != *number))?;
+        self.shelf()?.book.trials.iter().find(|trial| trial.entry.number == number)
+    }
+
+    /// Marks the selected trial, to compare others with it, or takes the mark away.
+    fn mark(&mut self, desk: &Desk<'_>) {
+        let number = self.selected().map(|trial| trial.entry.number);
+        self.marked = number.filter(|_| self.marked != number);
+        (self.view, self.scroll) = (LedgerView::Particulars, 0);
+        if let Some(number) = self.marked {
+            desk.order(PageRequest::Say(format!("#{number} {}", desk.say(w::IS_MARKED))));
+        }
     }
 
     /// Lists anew; the entry that was marked stays the one marked.
@@ -218,6 +238,7 @@ impl PageState for LedgerPage {
         }
         match action {
             Action::LedgerReread => self.reload(desk),
+            Action::MarkTrial => self.mark(desk),
             Action::LedgerOpen => self.focus = LedgerFocus::Below,
             Action::LedgerView => (self.view, self.scroll) = (self.view.next(), 0),
             Action::LedgerFilter => (self.filtering, self.focus) = (true, LedgerFocus::List),

@@ -113,7 +113,7 @@ fn small(value: f64) -> String {
 }
 
 /// The leaves of parameters, a line each: `  backtest.quantiles = 5`.
-fn flatten(path: &str, value: &Value, lines: &mut Vec<String>) {
+pub(super) fn flatten(path: &str, value: &Value, lines: &mut Vec<String>) {
     match value {
         Value::Object(fields) if !fields.is_empty() => {
             for (name, value) in fields {

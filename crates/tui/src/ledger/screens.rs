@@ -353,3 +353,21 @@ fn the_place_is_remembered() {
     other.recall(&json!(null));
     other.recall(&json!({"entry": "x", "table": 3}));
 }
+
+#[test]
+fn two_trials_stand_beside_one_another_with_what_differs() {
+    let (_dir, mut bench) = full();
+    let screen = bench.screen(LARGE, "8gm");
+    assert!(screen.contains("已标记"), "{screen}");
+    let screen = bench.screen(LARGE, "j");
+    insta::assert_snapshot!("against", screen);
+    assert!(screen.contains("不同的设置") && screen.contains("factor.name:"), "{screen}");
+    assert!(!screen.contains("backtest.quantiles"), "settings that are the same are left out: {screen}");
+    insta::assert_snapshot!("against_english", bench.screen(SMALL, "L<enter>"));
+    // The marked one itself is shown as ever, and without a mark so are all.
+    assert!(!bench.screen(LARGE, "<esc>kL").contains("不同的设置"));
+    assert!(!bench.screen(LARGE, "mj").contains("不同的设置"));
+    // What was deleted has no settings to compare.
+    let screen = bench.screen(LARGE, "gm/字典<enter>");
+    assert!(screen.contains("有一条已删除"), "{screen}");
+}

@@ -7,7 +7,7 @@ use ratatui::widgets::Paragraph;
 
 use super::shelf::Shelf;
 use super::words as w;
-use super::{Deletion, LedgerFocus, LedgerPage, LedgerView, columns, particulars, worth};
+use super::{Deletion, LedgerFocus, LedgerPage, LedgerView, against, columns, particulars, worth};
 use crate::context::PageContext;
 use crate::desk::Desk;
 use crate::errand::Errand;
@@ -63,6 +63,10 @@ pub(super) fn last_scroll(state: &LedgerPage, page: Rect, desk: &Desk<'_>) -> us
     let inner = look::inside(area);
     let Some(shelf) = state.shelf() else { return 0 };
     let (lines, room) = match (state.view, state.selected()) {
+        (LedgerView::Particulars, Some(trial)) if state.marked().is_some() => {
+            let lines = state.marked().map(|marked| against::lines(desk.language, marked, trial, inner.width.into()));
+            (lines.map_or(0, |lines| lines.len()), inner.height)
+        }
         (LedgerView::Particulars, Some(trial)) => {
             let text = particulars::areas(inner, trial)[0];
             (particulars::lines(desk.language, trial, text.width.into()).len(), text.height)
@@ -136,7 +140,11 @@ fn draw_view(
     let scroll = if view == state.view { state.scroll } else { 0 };
     match view {
         LedgerView::Particulars => {
-            if let Some(trial) = state.selected() {
+            if let Some((marked, trial)) = state.marked().zip(state.selected()) {
+                let lines = against::lines(context.language, marked, trial, inner.width.into());
+                let lines = lines.into_iter().skip(scroll).map(Line::raw).collect::<Vec<_>>();
+                frame.render_widget(Paragraph::new(lines), inner);
+            } else if let Some(trial) = state.selected() {
                 particulars::draw(context, trial, scroll, frame, inner);
             }
         }

@@ -30,6 +30,11 @@ words! {
     CLOSE: "收", "close";
     VWAP: "均", "vwap";
     PARTICULARS: "详情", "details";
+    IS_MARKED: "已标记：选另一条即并列比较，再按 m 取消", "is marked: select another one to compare them, m again to end";
+    OTHER_SETTINGS: "不同的设置", "settings that differ";
+    SAME_SETTINGS: "没有：设置完全相同", "none: all settings are the same";
+    DELETED_SETTINGS: "有一条已删除，设置不在了", "one of them is deleted, and its settings are gone";
+    DIFFERENCE: "差", "difference";
     SUMMARY: "总评", "summary";
     HISTOGRAM: "分布", "histogram";
     RAN: "运行次数", "runs";

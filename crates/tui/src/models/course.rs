@@ -28,6 +28,12 @@ struct Shared {
     end: Option<End>,
 }
 
+/// The curve of a training that was kept, to be compared with.
+pub(super) struct KeptCurve {
+    pub(super) name: String,
+    pub(super) points: Vec<(f64, f64)>,
+}
+
 /// A training that was started here.
 pub(super) struct Course {
     pub(super) kind: String,

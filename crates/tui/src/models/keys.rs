@@ -112,12 +112,16 @@ impl PageState for ModelsPage {
             Action::Following => self.offers(Tool::Following),
             Action::Surprise => self.offers(Tool::Surprise),
             Action::NextChoice | Action::PreviousChoice => self.can_choose(),
+            Action::KeepCurve => {
+                self.below == Below::Course && self.course.as_ref().is_some_and(|course| course.curve.len() > 1)
+            }
             _ => self.has_others(),
         }
     }
 
     fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {
         match action {
+            Action::KeepCurve => self.keep_curve(),
             Action::AskModel => self.go(desk),
             Action::Type => self.begin_typing(desk),
             Action::Train => self.open_training(desk),

@@ -5,7 +5,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Axis, Chart, Dataset, GraphType, Paragraph, Wrap};
 
-use super::course::{Course, End};
+use super::course::{Course, End, KeptCurve};
 use super::form::{Form, FormRow};
 use super::words;
 use crate::context::PageContext;
@@ -104,7 +104,13 @@ fn choice<'a>(context: &PageContext<'_>, value: &'a str) -> &'a str {
     }
 }
 
-pub(super) fn draw_course(context: &PageContext<'_>, course: &Course, frame: &mut Frame<'_>, area: Rect) {
+pub(super) fn draw_course(
+    context: &PageContext<'_>,
+    course: &Course,
+    kept: Option<&KeptCurve>,
+    frame: &mut Frame<'_>,
+    area: Rect,
+) {
     let title = width::cut(&format!("{} → {}", course.kind, course.output), area.width.saturating_sub(4) as usize);
     let mut block = look::pane(format!(" {title} "), true);
     let after = match course.end {
@@ -128,7 +134,7 @@ pub(super) fn draw_course(context: &PageContext<'_>, course: &Course, frame: &mu
     let [head, curve] = Layout::vertical([Constraint::Length(HEAD), Constraint::Min(0)]).areas(inner);
     frame.render_widget(Paragraph::new(about(context, course, head.width as usize)), head);
     if course.curve.len() > 1 {
-        draw_curve(context, course, frame, curve);
+        draw_curve(context, course, kept, frame, curve);
     } else if course.stage.is_some() && course.end.is_some() && course.curve.is_empty() {
         frame.render_widget(Line::styled(context.say(words::NO_LOSS), look::DIM), curve);
     }
@@ -185,20 +191,34 @@ fn gauge<'a>(stage: &StageProgress, done: &str, wide: usize) -> Vec<Span<'a>> {
     ]
 }
 
-/// The loss over what was done.
-fn draw_curve(context: &PageContext<'_>, course: &Course, frame: &mut Frame<'_>, area: Rect) {
+/// The loss over what was done, and that of the training that was kept.
+fn draw_curve(context: &PageContext<'_>, course: &Course, kept: Option<&KeptCurve>, frame: &mut Frame<'_>, area: Rect) {
     if area.height < 4 {
         return;
     }
-    let losses = course.curve.iter().map(|(_, loss)| *loss);
+    let kept = kept.filter(|kept| kept.points != course.curve);
+    let [names, area] =
+        Layout::vertical([Constraint::Length(u16::from(kept.is_some())), Constraint::Min(0)]).areas(area);
+    if let Some(kept) = kept {
+        let last = kept.points.last().map_or(f64::NAN, |(_, loss)| *loss);
+        let off = course.curve.last().map_or(f64::NAN, |(_, loss)| *loss) - last;
+        let text = format!("{} {} ({})", kept.name, figures::number(last, 4), figures::signed(off, 4));
+        let name = Span::styled(format!("┄ {} {text}", context.say(words::KEPT_CURVE)), look::NOTE);
+        frame.render_widget(Line::from(name), names);
+    }
+    let beside = kept.map_or(&[][..], |kept| &kept.points);
+    let losses = course.curve.iter().chain(beside).map(|(_, loss)| *loss);
     let (least, most) = losses.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), loss| (a.min(loss), b.max(loss)));
     let room = ((most - least) * 0.05).max(1e-6);
     let total = course.stage.as_ref().and_then(|stage| stage.total).map(|total| total as f64);
     let last = course.curve.last().map_or(1.0, |(done, _)| *done);
-    let end = total.unwrap_or(last).max(last).max(1.0);
+    let beside_end = beside.last().map_or(0.0, |(done, _)| *done);
+    let end = total.unwrap_or(last).max(last).max(beside_end).max(1.0);
     let (low, high) = (least - room, most + room);
-    let data =
-        Dataset::default().marker(look::marker()).graph_type(GraphType::Line).style(look::KEY).data(&course.curve);
+    let line = |points| Dataset::default().marker(look::marker()).graph_type(GraphType::Line).data(points);
+    // The dots of the other one stand alone, for screens without colours.
+    let sets =
+        vec![line(beside).graph_type(GraphType::Scatter).style(look::NOTE), line(&course.curve).style(look::KEY)];
     let number = |value: f64| Line::raw(figures::number(value, 3));
     let count = |value: f64| Line::raw(figures::count(value as u64));
     let x = Axis::default().bounds([0.0, end]).labels([count(0.0), count(end / 2.0), count(end)]).style(look::DIM);
@@ -207,5 +227,5 @@ fn draw_curve(context: &PageContext<'_>, course: &Course, frame: &mut Frame<'_>,
         .labels([number(low), number((low + high) / 2.0), number(high)])
         .title(Span::styled(context.say(words::LOSS), look::DIM))
         .style(look::DIM);
-    frame.render_widget(Chart::new(vec![data]).x_axis(x).y_axis(y), area);
+    frame.render_widget(Chart::new(sets).x_axis(x).y_axis(y), area);
 }

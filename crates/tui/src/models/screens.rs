@@ -212,6 +212,13 @@ fn a_training_shows_its_loss_while_it_lasts_and_the_model_afterwards() {
     bench.finish();
     let done = bench.screen(SMALL, "");
     assert!(done.contains("trained") && done.contains("Enter show the model"), "{done}");
+    // The curve is kept for the next training, and let go by the same key.
+    let command = |bench: &Bench| bench.app.models.can(crate::action::Action::KeepCurve, &bench.app.context());
+    assert!(command(&bench));
+    bench.press("m");
+    assert!(bench.app.models.keeps_curve());
+    bench.press("m");
+    assert!(!bench.app.models.keeps_curve());
     assert!(bench.screen(SMALL, "<enter>").contains(" / 4"));
 }
 

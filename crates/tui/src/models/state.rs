@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::asked::{self, LONGEST};
 use super::bench::{Answer, AskModel, ModelBench, ModelCard, PlaneMethod, Question, Tool};
-use super::course::Course;
+use super::course::{Course, KeptCurve};
 use super::form::Form;
 use super::{view, words};
 use crate::desk::{Desk, PageRequest};
@@ -58,6 +58,8 @@ pub struct ModelsPage {
     pub(super) plane_by: PlaneMethod,
     pub(super) form: Form,
     pub(super) course: Option<Course>,
+    /// The curve of an earlier training, to see another one beside it.
+    pub(super) kept: Option<KeptCurve>,
     /// The file to mark when the list comes.
     pub(super) wanted: Option<PathBuf>,
 }
@@ -262,5 +264,10 @@ impl ModelsPage {
     /// Losses that the training told so far.
     pub(crate) fn losses_seen(&self) -> usize {
         self.course.as_ref().map_or(0, |course| course.curve.len())
+    }
+
+    /// True if a curve waits for another one to be compared with.
+    pub(crate) fn keeps_curve(&self) -> bool {
+        self.kept.is_some()
     }
 }

@@ -1,7 +1,7 @@
 //! Starts a training from the form and follows it.
 
 use super::bench::ModelBench;
-use super::course::{Course, End};
+use super::course::{Course, End, KeptCurve};
 use super::state::{Below, ModelsPage};
 use super::{asked, words};
 use crate::desk::{Desk, PageRequest, Work};
@@ -68,6 +68,17 @@ impl ModelsPage {
         self.wanted = Some(output.into());
         self.course = Some(course);
         self.below = Below::Course;
+    }
+
+    /// Keeps the curve that is shown, or lets go the one that is kept.
+    pub(super) fn keep_curve(&mut self) {
+        let shown = self.course.as_ref().filter(|course| course.curve.len() > 1);
+        let kept = shown.map(|course| KeptCurve {
+            name: format!("{} → {}", course.kind, course.output),
+            points: course.curve.clone(),
+        });
+        let again = self.kept.as_ref().zip(kept.as_ref()).is_some_and(|(old, new)| old.points == new.points);
+        self.kept = kept.filter(|_| !again);
     }
 
     pub(crate) fn look_at_course(&mut self) {

@@ -95,7 +95,7 @@ pub(crate) fn draw(context: &PageContext<'_>, models: &ModelsPage, frame: &mut F
         Below::Form => picture::draw_form(context, &models.form, frame, below),
         Below::Course => {
             if let Some(course) = &models.course {
-                picture::draw_course(context, course, frame, below);
+                picture::draw_course(context, course, models.kept.as_ref(), frame, below);
             }
         }
     }

@@ -88,6 +88,7 @@ words! {
     AFTER_DONE: "Enter 看这个模型", "Enter show the model";
     AFTER_FAILED: "按 t 改参数再试", "press t to change it and try again";
     NO_LOSS: "这种训练只计数，没有损失曲线", "this training counts, it has no loss";
+    KEPT_CURVE: "留住的曲线", "kept";
     LOSS: "损失", "loss";
     EPOCH: "轮", "epoch";
     ELAPSED: "用时", "for";

@@ -39,11 +39,12 @@ pub(super) fn sharing(ranges: &[Range<usize>], bytes: &Range<usize>) -> Range<us
     first..last.max(first)
 }
 
-/// Tokens around the cursor in lines of a width, strokes between them, and the tokens that share its bytes marked. They begin at byte
-/// `from`, further on where the marked ones would not be in sight of so many rows.
+/// Tokens around the cursor in lines of a width, strokes between them, and the tokens that share its bytes marked, as are, as if they were
+/// boilerplate, those that `other` cuts otherwise. They begin at byte `from`, further on where the marked ones would not be in sight of
+/// so many rows.
 pub(super) fn strip(
     text: &str,
-    tokens: &Tokens,
+    (tokens, other): (&Tokens, Option<&Tokens>),
     from: usize,
     cursor: &Range<usize>,
     (width, rows): (usize, usize),
@@ -60,16 +61,24 @@ pub(super) fn strip(
         (Some(first), Some(last)) => clipped(first).start..clipped(last).end,
         _ => 0..0,
     };
+    let cut_alike = |range: &Range<usize>, other: &Tokens| {
+        let at = other.ranges.partition_point(|token| token.start < range.start);
+        other.ranges[at..].iter().take_while(|token| token.start == range.start).any(|token| token == range)
+    };
+    let differing = inside.clone().filter(|range| other.is_some_and(|other| !cut_alike(range, other)));
+    let differing = differing.map(|range| Mark { range: clipped(range), meaning: Meaning::Boilerplate });
+    let mut marks: Vec<Mark> = differing.chain([Mark { range: marked, meaning: Meaning::Name }]).collect();
+    marks.sort_by_key(|mark| mark.range.start);
     let window = DocumentText {
         document: Document { body: text[from..end].to_owned(), ..Document::default() },
         tokens: inside.map(clipped).collect(),
-        marks: vec![Mark { range: marked, meaning: Meaning::Name }],
+        marks,
         ..DocumentText::default()
     };
     let layout = corpus::lay_out(&window, width.max(2));
     let pieces = |number| Some(corpus::line(&window, layout.line(number)?, &[], None).pieces);
     let mut lines: Vec<MarkedLine> = (0..layout.len()).filter_map(pieces).collect();
-    let is_marked = |line: &MarkedLine| line.iter().any(|(_, sort)| matches!(sort, PieceKind::Marked(_)));
+    let is_marked = |line: &MarkedLine| line.iter().any(|(_, sort)| matches!(sort, PieceKind::Marked(Meaning::Name)));
     let last = lines.iter().rposition(is_marked).unwrap_or(0);
     let first = lines.iter().position(is_marked).unwrap_or(0);
     // The beginning of what is marked stays in sight, its end where there is room.
@@ -92,7 +101,7 @@ mod tests {
     }
 
     fn marked(lines: &[MarkedLine]) -> String {
-        let pieces = lines.iter().flatten().filter(|piece| matches!(piece.1, PieceKind::Marked(_)));
+        let pieces = lines.iter().flatten().filter(|piece| matches!(piece.1, PieceKind::Marked(Meaning::Name)));
         pieces.map(|piece| piece.0.as_str()).collect::<Vec<_>>().join(",")
     }
 
@@ -115,19 +124,23 @@ mod tests {
         let words = tokens(&[0..6, 6..9, 9..15, 15..21]);
         let characters = tokens(&[0..3, 3..6, 6..9, 9..12, 12..15, 15..18, 18..21]);
         let cursor = 9..15;
-        let shown = strip(text, &words, 0, &cursor, (40, 3));
+        let shown = strip(text, (&words, Some(&words)), 0, &cursor, (40, 3));
         assert_eq!((plain(&shown), marked(&shown)), (vec!["公司/拟/‹回购›/股份".to_owned()], "‹回购›".to_owned()));
-        let shown = strip(text, &characters, 0, &cursor, (40, 3));
+        let shown = strip(text, (&characters, Some(&words)), 0, &cursor, (40, 3));
         assert_eq!((plain(&shown), marked(&shown)), (vec!["公/司/拟/‹回/购›/股/份".to_owned()], "‹回,购›".to_owned()));
+        let otherwise = |(_, sort): &&(String, PieceKind)| *sort == PieceKind::Marked(Meaning::Boilerplate);
+        let differing: Vec<&str> = shown[0].iter().filter(otherwise).map(|piece| piece.0.as_str()).collect();
+        assert_eq!(differing, ["公", "司", "股", "份"], "拟 alone is a word as well");
     }
 
     #[test]
     fn what_is_marked_is_in_sight_of_the_rows_that_there_are() {
         let text = "公司拟回购股份".repeat(30);
         let characters: Vec<Range<usize>> = (0..text.len() / 3).map(|i| 3 * i..3 * i + 3).collect();
-        let lines = strip(&text, &tokens(&characters), 0, &(300..306), (10, 2));
+        let lines = strip(&text, (&tokens(&characters), None), 0, &(300..306), (10, 2));
         assert_eq!((lines.len(), marked(&lines)), (2, "‹拟,回›".to_owned()));
-        let one_token = strip(&text, &tokens(std::slice::from_ref(&(0..text.len()))), 0, &(0..text.len()), (10, 2));
+        let one_token =
+            strip(&text, (&tokens(std::slice::from_ref(&(0..text.len()))), None), 0, &(0..text.len()), (10, 2));
         assert_eq!(one_token.len(), 2, "a token of any length is cut at the rows");
     }
 }

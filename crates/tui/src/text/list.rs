@@ -7,18 +7,17 @@ use ratatui::widgets::{Paragraph, Wrap};
 
 use super::shown::ShownText;
 use super::strategies::{BUDGETS, StrategyRow};
-use super::{TextFocus, TextPage, Typing, TypingFor, view, words};
+use super::{TextFocus, TextPage, Typing, TypingFor, extent, view, words};
 use crate::context::PageContext;
 use crate::errand::Errand;
 use crate::field;
 use crate::list::{self, ListColumn};
 use crate::words as shared;
-use crate::{Kept, bars, figures, look, width};
+use crate::{Kept, figures, look, width};
 use inkstone_report as report;
 
 /// Columns of a pane from which names of strategies have more room.
 const WIDE: u16 = 100;
-const BAR: usize = 8;
 
 pub(super) fn rows(pane: Rect) -> usize {
     list::rows(view::inside(pane))
@@ -49,12 +48,12 @@ pub(super) fn draw(context: &PageContext<'_>, page: &TextPage, shown: &ShownText
     let not_cut = [page.tokeniser, 0].into_iter().filter_map(|tokeniser| shown.cuts.get(tokeniser)?.fault()).next();
     let fault = fault.or(not_cut.map(|_| context.say(words::NOT_CUT)));
     let scored = rows.is_some_and(|rows| rows.iter().any(|row| row.score.is_some()));
-    let (name, share) = if pane.width >= WIDE { (36, context.say(words::SHARE)) } else { (26, "") };
+    let (name, tokens) = if pane.width >= WIDE { (36, 12) } else { (22, 9) };
     let mut columns = vec![
         ListColumn::text(context.say(shared::STRATEGY), name),
-        ListColumn::number(context.say(shared::TOKENS), 12),
+        ListColumn::number(context.say(shared::TOKENS), tokens),
         ListColumn::number("%", 5),
-        ListColumn::text(share, BAR),
+        ListColumn::text(context.say(words::WHERE), extent::CELLS),
     ];
     if scored {
         columns.push(ListColumn::number(context.say(shared::SCORE), 7));
@@ -68,7 +67,7 @@ pub(super) fn draw(context: &PageContext<'_>, page: &TextPage, shown: &ShownText
                 let share = kept.kept as f64 / kept.all.max(1) as f64;
                 cells.push(format!("{}/{}", count(kept.kept), count(kept.all)));
                 cells.push(format!("{:.0}", 100.0 * share));
-                cells.push(bars::lying(share, BAR));
+                cells.push(extent::strip(&kept.ranges, shown.text().len()));
                 let score = score.as_ref().map_or_else(|| "–".to_owned(), |score| figures::signed(score.value, 3));
                 cells.extend(scored.then_some(score));
                 cells.push(sections(context, kept));
@@ -87,6 +86,15 @@ pub(super) fn draw(context: &PageContext<'_>, page: &TextPage, shown: &ShownText
         (cells, look::PLAIN)
     };
     list::draw(&columns, shown.listed.len(), page.strategy, cells, frame, inner);
+    // The strips stand behind the first three columns, and have colours of their own.
+    let left = (columns[..3].iter().map(|column| column.cells + 1).sum::<usize>()) as u16;
+    for (y, at) in (inner.y + 1..inner.bottom()).zip(page.strategy.top..shown.listed.len()) {
+        let has_strip = rows.and_then(|rows| rows.get(at)).is_some_and(|row| row.kept.is_some());
+        for cell in (0..extent::CELLS).filter(|_| has_strip) {
+            let place = Rect::new(inner.x + left + cell as u16, y, 1, 1).intersection(inner);
+            frame.buffer_mut().set_style(place, extent::colour(&shown.about, cell, shown.text().len()));
+        }
+    }
 }
 
 /// The line below the list on the selected strategy: its windows, and the model of its score.

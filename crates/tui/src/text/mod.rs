@@ -5,6 +5,7 @@
 
 mod bench;
 mod cuts;
+mod extent;
 mod lines;
 mod list;
 mod memory;
@@ -38,6 +39,7 @@ use super::field::Field;
 use super::list::Cursor;
 use super::page::Table;
 use super::page_state::{PageState, WHEEL_LINES};
+use super::stock::WantedStock;
 use inkstone_base::job::Ctx;
 use inkstone_base::language::{Message, Word};
 
@@ -390,6 +392,13 @@ impl PageState for TextPage {
             TextFocus::Strategies => table::of_strategies(shown, desk),
             TextFocus::Text | TextFocus::Cuts => table::of_tokens(shown, self.tokeniser, desk),
         }
+    }
+
+    fn stock(&self) -> Option<WantedStock> {
+        let shown = self.shown.as_ref().filter(|shown| shown.place.is_some())?;
+        let codes: Vec<String> = shown.subject.document.codes.iter().map(|code| code.to_string()).collect();
+        let document = u32::try_from(shown.number).ok();
+        Some(WantedStock { codes, at: 0, document }).filter(|wanted| !wanted.codes.is_empty())
     }
 
     fn command(&self, desk: &Desk<'_>) -> Option<String> {

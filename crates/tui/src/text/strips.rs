@@ -9,7 +9,7 @@ use super::shown::ShownText;
 use super::{TextFocus, TextPage, cuts, lines, view, words};
 use crate::context::PageContext;
 use crate::corpus::PieceKind;
-use crate::{figures, look, sentences, width};
+use crate::{Meaning, figures, look, sentences, width};
 
 /// Lines below the strips that tell of the token under the cursor.
 const ABOUT: u16 = 2;
@@ -85,9 +85,12 @@ fn draw_strip(
         (Some(tokens), _) => {
             let text = shown.text();
             let room = (total.saturating_sub(2), rows);
-            for pieces in cuts::strip(text, tokens, from, &cursor, room) {
+            // Tokens that the tokeniser in focus cuts otherwise have a colour.
+            let other = shown.tokens(page.tokeniser).filter(|_| !focused).map(|other| &**other);
+            for pieces in cuts::strip(text, (tokens, other), from, &cursor, room) {
                 let spans = pieces.into_iter().map(|(piece, sort)| {
                     let style = match sort {
+                        PieceKind::Marked(Meaning::Boilerplate) => look::NOTE,
                         PieceKind::Marked(_) => look::SELECTED,
                         sort => sort.style(context.workspace.red_up),
                     };

@@ -28,6 +28,7 @@ words! {
     WRITTEN: "词表写作", "written";
     APPEARS: "篇", "documents";
     BUDGET: "预算", "budget";
+    WHERE: "首 ▓ 保留 ░ 尾", "▓ kept ░ dropped";
     SHARE: "保留", "kept";
     SECTIONS: "覆盖章节", "sections";
     NOT_MEASURED: "没有显著度：[structure] salience 未开启，或不是语料中的文档", "no salience: [structure] salience is off, or this is no document of the corpus";

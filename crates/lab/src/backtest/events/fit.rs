@@ -57,17 +57,7 @@ impl Fit {
         }
         let own_mean = days.iter().map(|day| day.own).sum::<f64>() / n;
         let market_mean = days.iter().map(|day| day.market).sum::<f64>() / n;
-        let mut fit = Fit {
-            alpha: 0.0,
-            beta: 1.0,
-            sd: 0.0,
-            positive: 0.0,
-            mean: 0.0,
-            spread: 0.0,
-            error_of_alpha: 0.0,
-            market_mean,
-            error_of_beta: 0.0,
-        };
+        let mut fit = Fit { market_mean, ..Fit::of_benchmark() };
         let mut estimated = 1.0;
         match params.model {
             Model::MarketAdjusted => {}
@@ -93,7 +83,22 @@ impl Fit {
         if fit.sd < FLAT { Err("abnormal returns do not vary in the estimation window") } else { Ok(fit) }
     }
 
-    fn abnormal(&self, day: &Return) -> f64 {
+    /// The benchmark itself as what is expected, which needs no estimation.
+    pub(super) fn of_benchmark() -> Fit {
+        Fit {
+            alpha: 0.0,
+            beta: 1.0,
+            sd: 0.0,
+            positive: 0.0,
+            mean: 0.0,
+            spread: 0.0,
+            error_of_alpha: 0.0,
+            market_mean: 0.0,
+            error_of_beta: 0.0,
+        }
+    }
+
+    pub(super) fn abnormal(&self, day: &Return) -> f64 {
         day.own - self.alpha * day.days - self.beta * day.market
     }
 

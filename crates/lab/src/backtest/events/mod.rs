@@ -15,6 +15,7 @@
 //!
 //! Useful for: where in time a text's effect lies, and whether the price was there before. Not for: what a portfolio earns.
 
+mod around;
 mod cluster;
 mod correlation;
 mod fit;
@@ -36,6 +37,7 @@ use anyhow::Result;
 use rayon::prelude::*;
 use rustc_hash::FxHasher;
 
+pub use around::{AbnormalReturns, Benchmark, ReturnsAround};
 pub use params::{Grouping, Model, Params};
 pub use source::{events_of_factor, events_of_signals};
 pub use study::{EventDifference, EventGroup, EventStudy, EventTest};

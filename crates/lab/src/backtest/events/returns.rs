@@ -6,9 +6,9 @@
 use anyhow::{Context, Result};
 use rayon::prelude::*;
 
+use super::around::no_benchmark;
 use super::params::{Model, Params};
 use inkstone_base::job::Ctx;
-use inkstone_base::message;
 use inkstone_base::stats::mean;
 use inkstone_market::{Market, Panel, Price};
 
@@ -53,8 +53,24 @@ pub(super) struct Return {
 }
 
 impl Returns {
-    /// The returns of these codes, which ascend.
+    /// The returns of these codes, which ascend, with the benchmark of the parameters.
     pub(super) fn new(market: &Market, codes: &[u32], params: &Params, ctx: &Ctx) -> Result<Returns> {
+        let close = market.price(Price::Close)?;
+        let days = market.dates().len();
+        let level = match (&params.benchmark, params.model) {
+            // The benchmark is not asked for, and must not make a day go missing.
+            (_, Model::MeanAdjusted) => vec![1.0; days],
+            (Some(code), _) => {
+                let i = market.index_of(code).with_context(|| no_benchmark(code))?;
+                (0..days).map(|t| if market.traded(t, i) { close.at(t, i) } else { f64::NAN }).collect()
+            }
+            (None, _) => all_names(market, close, ctx)?,
+        };
+        Returns::against(market, codes, level, ctx)
+    }
+
+    /// The returns of these codes, which ascend, beside a benchmark of this worth by day.
+    pub(super) fn against(market: &Market, codes: &[u32], level: Vec<f64>, ctx: &Ctx) -> Result<Returns> {
         let close = market.price(Price::Close)?;
         let days = market.dates().len();
         let mut rows = vec![NONE; market.codes().len()];
@@ -83,19 +99,12 @@ impl Returns {
                 anyhow::Ok(())
             })
         })?;
-        let level = match (&params.benchmark, params.model) {
-            // The benchmark is not asked for, and must not make a day go missing.
-            (_, Model::MeanAdjusted) => vec![1.0; days],
-            (Some(code), _) => {
-                let i = market.index_of(code).with_context(|| {
-                    message!("行情表没有基准 {code}；请以该代码给出其价格，或省略以取全部个股的均值（[events] benchmark）", "the benchmark {code} is not in the price table; give its prices as those of a code, or leave it away to take the mean of all names ([events] benchmark)")
-                })?;
-                (0..days).map(|t| if market.traded(t, i) { close.at(t, i) } else { f64::NAN }).collect()
-            }
-            (None, _) => all_names(market, close, ctx)?,
-        };
         let moves = (0..days).map(|t| if t == 0 { f64::NAN } else { level[t] / level[t - 1] - 1.0 }).collect();
         Ok(Returns { days, rows, returns, since, level, moves })
+    }
+
+    pub(super) fn days(&self) -> usize {
+        self.days
     }
 
     /// The returns of a code among those asked for.

@@ -1,7 +1,9 @@
 //! Origin of a value, ready for a screen or a batch: the names of a date, and the documents behind one of them.
 
 use chrono::{NaiveDate, NaiveDateTime};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
+
+use crate::nan::{null_number, null_numbers};
 
 use inkstone_base::data::Kind;
 
@@ -32,10 +34,10 @@ pub struct TracedName {
     /// Name of the company on that date; empty if no table has it.
     pub name: String,
     /// The value that is tested.
-    #[serde(serialize_with = "number")]
+    #[serde(serialize_with = "null_number")]
     pub value: f64,
     /// The value as aggregated, before processing; NaN where it was filled in.
-    #[serde(serialize_with = "number")]
+    #[serde(serialize_with = "null_number")]
     pub raw: f64,
     /// Place among the names of the date, 1 for the highest value; equal values share the first place among them.
     pub rank: usize,
@@ -47,7 +49,7 @@ pub struct TracedName {
     pub first_mentions: usize,
     pub known_at: Option<NaiveDateTime>,
     /// Return from the entry on at each horizon; NaN where it could not be bought, or the end is not there yet.
-    #[serde(serialize_with = "numbers")]
+    #[serde(serialize_with = "null_numbers")]
     pub returns: Vec<f64>,
     /// Reason for which the test could not use the value or not trade on it; none if it could.
     pub blocked: Option<String>,
@@ -62,13 +64,13 @@ pub struct TracedDay {
     /// Number of names in the quantile.
     pub names: usize,
     /// Mean value of the names.
-    #[serde(serialize_with = "number")]
+    #[serde(serialize_with = "null_number")]
     pub value: f64,
     /// Mean of their returns at each horizon, equally weighted, not demeaned; NaN where none has one.
-    #[serde(serialize_with = "numbers")]
+    #[serde(serialize_with = "null_numbers")]
     pub returns: Vec<f64>,
     /// Share of those returns that are above zero, at each horizon.
-    #[serde(serialize_with = "numbers")]
+    #[serde(serialize_with = "null_numbers")]
     pub hits: Vec<f64>,
     /// Documents of these names that count for this date itself, not for one that is looked back to.
     pub documents: usize,
@@ -87,7 +89,7 @@ pub struct TracedCell {
     /// True if the reading is only regressed out.
     pub control: bool,
     /// Number of the reading; NaN without a document.
-    #[serde(serialize_with = "number")]
+    #[serde(serialize_with = "null_number")]
     pub value: f64,
     /// True if the contributions of the documents sum to the number.
     pub adds_up: bool,
@@ -102,6 +104,9 @@ pub struct TracedDocument {
     pub number: u32,
     pub doc_id: String,
     pub title: String,
+    /// The first words of its body, where it has no title.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub words: String,
     /// News, report, announcement or post.
     pub kind: Kind,
     /// The source that it came from.
@@ -116,20 +121,11 @@ pub struct TracedDocument {
     pub first: bool,
     /// The id of the first of its story, where it repeats one.
     pub repeats: Option<String>,
-    #[serde(serialize_with = "number")]
+    #[serde(serialize_with = "null_number")]
     pub value: f64,
     /// Weight of the document times the weight of its age.
     pub weight: f64,
     /// Part of the number of the reading; NaN if the aggregate has no parts.
-    #[serde(serialize_with = "number")]
+    #[serde(serialize_with = "null_number")]
     pub contribution: f64,
-}
-
-/// Null where there is no number.
-fn number<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
-    value.is_finite().then_some(*value).serialize(serializer)
-}
-
-fn numbers<S: Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(values.iter().map(|value| value.is_finite().then_some(*value)))
 }

@@ -24,6 +24,7 @@ use crate::action::Action;
 use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::page::Table;
+use crate::stock::WantedStock;
 use days::Days;
 use documents::Documents;
 use inkstone_base::shell::quoted;
@@ -307,6 +308,18 @@ impl Drill {
             DrillLevel::Sentences => self.sentences.as_ref()?.table(desk),
             DrillLevel::Tokens => self.tokens.as_ref()?.table(self.sentences.as_ref()?.sentence()?, desk),
         }
+    }
+
+    /// The stocks of the date that is listed, or the one whose documents are; none among dates.
+    pub(super) fn stock(&self) -> Option<WantedStock> {
+        if let Some(documents) = &self.documents {
+            let document = documents.marked().map(|(_, document)| document.number);
+            return Some(WantedStock { codes: vec![documents.code.clone()], at: 0, document });
+        }
+        let names = self.names.as_ref()?;
+        let date = names.asked.get()?;
+        let codes: Vec<String> = names.listed.iter().map(|place| date.names[*place].code.clone()).collect();
+        Some(WantedStock { codes, at: names.cursor.at, document: None }).filter(|wanted| !wanted.codes.is_empty())
     }
 
     /// The flags of `inkstone trace` that show the same.

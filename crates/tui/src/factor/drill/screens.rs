@@ -76,6 +76,7 @@ fn documents() -> Vec<TracedCell> {
         number,
         doc_id: format!("news/{number}"),
         title: title.into(),
+        words: String::new(),
         kind,
         source: "快讯".into(),
         published_at: time("2024-10-30 20:31:07"),

@@ -3,7 +3,7 @@
 use chrono::NaiveDate;
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui::style::{Color, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Axis, Block, Chart, Dataset, GraphType, Paragraph};
 
@@ -15,7 +15,7 @@ const SCALE: usize = 7;
 const SCALE_OF_CURVES: u16 = 7;
 
 /// Bars to draw, with what stands under each.
-pub(super) struct Bars<'a> {
+pub(crate) struct Bars<'a> {
     /// Heights; NaN draws nothing.
     pub values: &'a [f64],
     /// Labels under the bars; drawn where there is room.
@@ -146,7 +146,7 @@ pub(crate) fn signed_bar(value: f64, largest: f64, cells: usize) -> String {
 }
 
 /// A curve over dates.
-pub(super) struct Curve {
+pub(crate) struct Curve {
     /// Name in the legend; empty for none.
     pub name: String,
     /// Day number and value.
@@ -160,7 +160,7 @@ pub(crate) fn day_number(date: NaiveDate) -> f64 {
 }
 
 /// The points of a series, without those that do not exist.
-pub(super) fn points(dates: &[NaiveDate], values: &[f64]) -> Vec<(f64, f64)> {
+pub(crate) fn points(dates: &[NaiveDate], values: &[f64]) -> Vec<(f64, f64)> {
     dates.iter().zip(values).filter(|(_, v)| v.is_finite()).map(|(d, v)| (day_number(*d), *v)).collect()
 }
 
@@ -185,12 +185,12 @@ pub(crate) struct Axes {
 
 impl Axes {
     /// Heights with two decimals, and dates.
-    pub(super) fn plain(base: f64) -> Axes {
+    pub(crate) fn plain(base: f64) -> Axes {
         Axes { base, scale: |value| format!("{value:.2}"), dates: true }
     }
 }
 
-/// Draws curves with a vertical stroke at the date of the cursor.
+/// Draws curves over dates with a vertical stroke at the date of the cursor.
 pub(crate) fn draw_curves(
     curves: &[Curve],
     cursor: Option<NaiveDate>,
@@ -199,16 +199,30 @@ pub(crate) fn draw_curves(
     frame: &mut Frame<'_>,
     area: Rect,
 ) {
+    let all = || curves.iter().flat_map(|c| &c.points);
+    let span = all().fold((f64::MAX, f64::MIN), |(lo, hi), p| (lo.min(p.0), hi.max(p.0)));
+    draw_lines(curves, cursor.map(day_number), span, axes, block, frame, area);
+}
+
+/// Draws curves over the numbers of a span, with a vertical stroke at the cursor.
+pub(crate) fn draw_lines(
+    curves: &[Curve],
+    cursor: Option<f64>,
+    (first, last): (f64, f64),
+    axes: &Axes,
+    block: Block<'_>,
+    frame: &mut Frame<'_>,
+    area: Rect,
+) {
     let Axes { base, scale, dates } = *axes;
     let all = || curves.iter().flat_map(|c| &c.points);
-    let (first, last) = all().fold((f64::MAX, f64::MIN), |(lo, hi), p| (lo.min(p.0), hi.max(p.0)));
-    if first > last {
+    if first > last || all().next().is_none() {
         return frame.render_widget(block, area);
     }
     let (low, high) = all().fold((base, base), |(lo, hi), p| (lo.min(p.1), hi.max(p.1)));
     let high = if high > low { high } else { low + 1.0 };
-    let stroke: Vec<(f64, f64)> = cursor.map_or_else(Vec::new, |date| {
-        let x = day_number(date).clamp(first, last);
+    let stroke: Vec<(f64, f64)> = cursor.map_or_else(Vec::new, |x| {
+        let x = x.clamp(first, last);
         vec![(x, low), (x, high)]
     });
     let ground = [(first, base), (last, base)];
@@ -248,6 +262,16 @@ fn draw_names(curves: &[Curve], (low, high): (f64, f64), graph: Rect, frame: &mu
         taken.push(row);
         let area = Rect::new(graph.right() - wide as u16, graph.y + row, wide as u16, 1);
         frame.render_widget(Line::styled(curve.name.as_str(), curve.style), area);
+    }
+}
+
+/// The lowest and the highest layer in the colours of loss and gain, those between in others.
+pub(crate) fn layer_style(layer: usize, count: usize, red_up: bool) -> Style {
+    const BETWEEN: [Color; 4] = [Color::Blue, Color::Cyan, Color::Yellow, Color::Magenta];
+    match layer {
+        0 => look::of_sign(-1.0, red_up),
+        l if l + 1 == count => look::of_sign(1.0, red_up),
+        l => Style::new().fg(BETWEEN[(l - 1) % BETWEEN.len()]),
     }
 }
 
