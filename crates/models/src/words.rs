@@ -7,8 +7,12 @@ params! {
     #[derive(Copy)]
     pub struct WordLimits {
         /// Leave out words that occur less often.
+        ///
+        /// 舍弃出现次数更少的词。
         min_count: u64 = 5, number("N", "feature.words.min_count");
         /// Keep at the most this many words, the most frequent; 0 keeps all.
+        ///
+        /// 最多保留这么多词，取最常见者；0 为全部。
         max_words: usize = 0, number("N", "feature.words.max_words");
     }
 }

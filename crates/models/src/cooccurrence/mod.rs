@@ -31,14 +31,24 @@ params! {
     #[derive(Eq)]
     pub struct CooccurrenceParams {
         /// Words from one of a pair to the other at the most.
+        ///
+        /// 词对两词之间的最大距离（词数）。
         window: usize = 5, number("N", "--window");
         /// Weight of a pair: uniform (1) or harmonic (1 / distance, as GloVe).
+        ///
+        /// 词对的权重：uniform（1）或 harmonic（1 / 距离，同 GloVe）。
         weighting: PairWeighting = PairWeighting::Uniform, choice();
         /// Leave out words that occur less often.
+        ///
+        /// 舍弃出现次数更少的词。
         min_count: u64 = 5, number("N", "feature.words.min_count");
         /// Keep at the most this many words, the most frequent; 0 keeps all.
+        ///
+        /// 最多保留这么多词，取最常见者；0 为全部。
         max_words: usize = 0, number("N", "feature.words.max_words");
         /// Memory for pairs that are not yet sorted, in MB; more goes to scratch files beside the output.
+        ///
+        /// 未排序的词对所用的内存（MB）；超出的写到旁边的临时文件。
         memory: usize = 1024, number("MB", "--memory");
     }
 }

@@ -19,10 +19,16 @@ params! {
     /// Parameters of PPMI and of its vectors, under the names that they have in hyperwords.
     pub struct PpmiParams {
         /// Negative samples that the matrix stands for; the logarithm is taken off each cell.
+        ///
+        /// 矩阵所对应的负样本数；每格减去其对数。
         neg: f64 = 1.0, number("N", "--weight");
         /// Exponent of the contexts' counts; below 1, rare contexts weigh less.
+        ///
+        /// 上下文计数的指数；小于 1 时少见的上下文权重更低。
         cds: f64 = 0.75, number("X", "--weight");
         /// Exponent of the singular values in the vectors.
+        ///
+        /// 向量中奇异值的指数。
         eig: f64 = 0.5, number("X", "--weight");
         svd: SvdParams = SvdParams::default(), command(flatten);
     }

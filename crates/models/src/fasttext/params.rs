@@ -39,30 +39,52 @@ params! {
     pub struct FastTextParams {
         form: Form = Form::Skipgram, arg(skip);
         /// ns (negative sampling), hs (hierarchical softmax) or softmax.
+        ///
+        /// ns（负采样）、hs（层次 softmax）或 softmax。
         loss: Loss = Loss::Ns, choice(value_name = "LOSS");
         /// Dimensions.
+        ///
+        /// 维数。
         dim: usize = 100, number("N", "feature.fasttext.dim");
         /// Words on each side, at the most.
+        ///
+        /// 两侧各看的最多词数。
         window: usize = 5, number("N", "feature.fasttext.window", visible_alias = "ws");
         /// Passes over the text.
+        ///
+        /// 遍历文本的轮数。
         epochs: usize = 5, number("N", "feature.fasttext.epochs", visible_alias = "epoch");
         /// Leave out words that occur less often.
+        ///
+        /// 舍弃出现次数更少的词。
         min_count: u64 = 5, number("N", "feature.words.min_count");
         /// For supervised models: leave out labels that occur less often.
         min_count_label: u64 = 0, arg(skip);
         /// Words drawn against each right one.
+        ///
+        /// 每个正确的词对应的负样本数。
         negative: usize = 5, number("N", "feature.fasttext.negative", visible_alias = "neg");
         /// For supervised models: words in a row that are a feature together, at the most.
         word_ngrams: usize = 1, arg(skip = 1usize);
         /// Places that n-grams are hashed into.
+        ///
+        /// n 元字串哈希到的位置数。
         bucket: u32 = 2_000_000, number("N", "feature.fasttext.bucket");
         /// Shortest character n-gram; the bounds of a word count. For Chinese 1 or 2.
+        ///
+        /// 最短的字串；词的边界也计入。中文可取 1 或 2。
         minn: usize = 3, number("N", "feature.fasttext.minn");
         /// Longest character n-gram; 0: none. For Chinese 2 or 3.
+        ///
+        /// 最长的字串；0 为不用。中文可取 2 或 3。
         maxn: usize = 6, number("N", "feature.fasttext.maxn");
         /// Words more frequent than this share are passed over at times.
+        ///
+        /// 比这一占比更常见的词有时略过。
         sample: f64 = 1e-4, number("T", "feature.fasttext.sample", visible_alias = "t");
         /// Rate of learning at the start; it falls to 0.
+        ///
+        /// 起始学习率，逐步降到 0。
         lr: f32 = 0.05, number("R", "feature.fasttext.lr");
         /// Prefix of labels in files of tokens or text, and in fastText's file.
         label: String = "__label__".to_owned(), arg(skip = "__label__");

@@ -15,8 +15,12 @@ params! {
     #[cfg_attr(feature = "clap", command(next_help_heading = "Quantisation"))]
     pub struct QuantiseParams {
         /// Words and n-grams that are kept, those of the longest vectors; 0 keeps all.
+        ///
+        /// 保留向量最长的这么多词与字串；0 为全部。
         cutoff: usize = 0, number("N", "--count", requires = "quantize");
         /// Values that one code stands for.
+        ///
+        /// 一个编码代表的数值个数。
         dsub: usize = 2, number("N", "--dim", requires = "quantize");
         /// Give the lengths of vectors codes of their own.
         ///

@@ -25,12 +25,20 @@ params! {
     /// Parameters of GloVe; the names are those of the authors' program.
     pub struct GloveParams {
         /// Values of a vector.
+        ///
+        /// 向量的维数。
         dim: usize = 100, number("N", "feature.glove.dim");
         /// Passes over all pairs.
+        ///
+        /// 遍历全部词对的轮数。
         epochs: usize = 15, number("N", "feature.glove.epochs");
         /// Initial rate of learning of AdaGrad.
+        ///
+        /// AdaGrad 的初始学习率。
         lr: f64 = 0.05, number("X", "feature.glove.lr");
         /// The count from which pairs weigh alike.
+        ///
+        /// 词对的权重不再增加的共现次数。
         x_max: f64 = 100.0, number("X", "--x-max");
     }
 }

@@ -69,10 +69,16 @@ params! {
         /// 正负合一的词表，以符号或极性列区分，如 train lexicon 所写。可写多次。
         signed: Vec<PathBuf> = Vec::new(), arg(long, value_name = "FILE");
         /// Tokens before a tone word in which a negation turns it.
+        ///
+        /// 语气词之前多少个词元内的否定词会使它反转。
         negation_window: usize = 4, number("N", "feature.lexicon.negation_window");
         /// Tokens before a tone word in which a degree word weighs it.
+        ///
+        /// 语气词之前多少个词元内的程度词会给它加权。
         degree_window: usize = 3, number("N", "feature.lexicon.degree_window");
         /// Denominator of a tone: balance, (P - N) / (P + N), or per-token.
+        ///
+        /// 语气的分母：balance 为 (P - N) / (P + N)，或 per-token（每词元）。
         scale: ToneScale = ToneScale::Balance, choice();
         /// True if warnings and disclaimers that open as such (风险提示：, 免责声明：) are passed over. They need their punctuation
         /// and line ends as tokens.

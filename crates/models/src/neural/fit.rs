@@ -28,16 +28,28 @@ params! {
     /// Parameters of the training of a network.
     pub struct FitParams {
         /// Passes over the text at the most.
+        ///
+        /// 遍历文本的最多轮数。
         epochs: usize = 5, number("N", "feature.textnet.fit.epochs", help_heading = "Training");
         /// Examples a step: predicted words, windows or documents.
+        ///
+        /// 每步的样本数：所预测的词、窗口或文档。
         batch: usize = 256, number("N", "feature.textnet.fit.batch", help_heading = "Training");
         /// Rate of learning, of Adam's steps.
+        ///
+        /// Adam 的学习率。
         lr: f64 = 1e-3, number("X", "feature.textnet.fit.lr", help_heading = "Training");
         /// Length that the gradient of a batch is shortened to; 0 never.
+        ///
+        /// 一批的梯度缩短到的长度；0 为不缩短。
         clip: f64 = 5.0, number("X", "feature.textnet.fit.clip", help_heading = "Training");
         /// Epochs in a row without a better loss on held-out documents that end the training; each halves the rate.
+        ///
+        /// 留出文档的损失连续多少轮没有改进就结束训练。
         patience: usize = 2, number("N", "feature.textnet.fit.patience", help_heading = "Training");
         /// Share of the documents, the last ones, held out to see when to stop; 0 runs all epochs.
+        ///
+        /// 留出最后多大占比的文档，以判断何时停止；0 为跑满全部轮数。
         held_out_share: f64 = 0.05, number("SHARE", "feature.textnet.fit.held_out_share", help_heading = "Training");
     }
 }

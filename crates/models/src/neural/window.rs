@@ -29,10 +29,16 @@ params! {
     /// Parameters of the ranking of windows.
     pub struct WindowParams {
         /// Values of a word vector.
+        ///
+        /// 词向量的维数。
         dim: usize = 50, number("N", "--dim");
         /// Words on each side of the middle one.
+        ///
+        /// 中间的词两侧各看的词数。
         window: usize = 5, number("N", "--window");
         /// Units of the hidden layer.
+        ///
+        /// 隐藏层的单元数。
         hidden: usize = 100, number("N", "--dim");
         /// Training. Nothing is held out.
         fit: FitParams = FitParams { batch: 1024, held_out_share: 0.0, ..FitParams::default() }, arg(skip);

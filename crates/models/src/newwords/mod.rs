@@ -23,20 +23,34 @@ params! {
     /// Parameters of new-word discovery.
     pub struct NewWordParams {
         /// Characters of the longest word, 2 to 6.
+        ///
+        /// 最长的词的字数，2 至 6。
         max_len: usize = 5, number("N", "--max-len");
         /// Leave out words that occur less often.
+        ///
+        /// 舍弃出现次数更少的词。
         min_count: u64 = 10, number("N", "--count");
         /// Leave out words in fewer documents.
+        ///
+        /// 舍弃文档数更少的词。
         min_documents: u64 = 3, number("N", "--count");
         /// Least pointwise mutual information of a word's weakest cut, in nats.
+        ///
+        /// 词的最弱切分处的最小点互信息（奈特）。
         min_pmi: f64 = 4.0, number("NATS", "--threshold");
         /// Least entropy of the characters on either side of a word, in nats.
+        ///
+        /// 词两侧相邻字的最小熵（奈特）。
         min_entropy: f64 = 1.0, number("NATS", "--threshold");
         /// Keep compounds of dictionary words (业绩预告) as well.
         compounds: bool = false, arg(long);
         /// Keep at the most this many words, those with the highest score; 0 keeps all.
+        ///
+        /// 最多保留这么多词，取得分最高者；0 为全部。
         top: usize = 0, number("N", "--count");
         /// Memory for counting in MiB; what exceeds it goes to the disk.
+        ///
+        /// 计数用的内存（MiB）；超出的写到磁盘。
         memory_mb: usize = 1024, number("MIB", "--memory", long = "memory");
     }
 }

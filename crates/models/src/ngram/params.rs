@@ -12,14 +12,22 @@ params! {
     /// Parameters of an n-gram model.
     pub struct NgramParams {
         /// Words of the longest n-grams, 1 to 6.
+        ///
+        /// 最长的 n 元组的词数，1 至 6。
         order: usize = 3, number("N", "feature.surprise.order");
         /// How probability is kept for what was not seen: kneser-ney, katz, jelinek-mercer, add-k (laplace) or mle.
+        ///
+        /// 为未见过的词保留概率的方法：kneser-ney、katz、jelinek-mercer、add-k 或 mle。
         smoothing: Smoothing = Smoothing::KneserNey, choice();
         /// N-grams seen that often or less are left out: a limit for each length, the last for all longer ones.
         prune: Pruning = Pruning::default(), arg(skip);
         /// For add-k: added to every count.
+        ///
+        /// 用于 add-k：加到每个计数上的数。
         k: f64 = 1.0, number("K", "--weight");
         /// For jelinek-mercer without --held-out: the share of documents to fit its weights on.
+        ///
+        /// 用于未给 --held-out 的 jelinek-mercer：拟合其权重的文档占比。
         held_out_share: f64 = 0.05, number("SHARE", "--share");
     }
 }

@@ -38,10 +38,16 @@ params! {
     /// Parameters of a pooling.
     pub struct PoolingParams {
         /// How the vectors of words become one of a document.
+        ///
+        /// 词向量合成文档向量的方法。
         form: PoolingForm = PoolingForm::Sif, choice(long = "pooling", value_name = "FORM");
         /// SIF weighs a word by a / (a + its share of the text).
+        ///
+        /// SIF 以 a / (a + 词在文本中的占比) 给词加权。
         a: f64 = 1e-3, number("X", "feature.pooling.a");
         /// Directions common to all documents that SIF takes off.
+        ///
+        /// SIF 去掉的、全部文档共有的方向数。
         components: usize = 1, number("N", "feature.pooling.components");
     }
 }

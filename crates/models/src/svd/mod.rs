@@ -33,6 +33,8 @@ params! {
     /// Parameters of the decomposition.
     pub struct SvdParams {
         /// Dimensions.
+        ///
+        /// 维数。
         dim: usize = 100, number("N", "feature.lsa.dim");
     }
 }

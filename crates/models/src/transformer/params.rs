@@ -73,32 +73,56 @@ params! {
     pub struct TransformerParams {
         /// The part that is trained: all, head, top:N (the last N layers and the head) or lora:R (matrices of rank R beside those of
         /// queries and values, and the head).
+        ///
+        /// 训练的部分：all（全部）、head（只训练头）、top:N（最后 N 层与头）或 lora:R。
         train: TrainedLayers = TrainedLayers::All, arg(long, value_name = "PART", default_value_t = TrainedLayers::All, help_heading = "Training");
         /// Passes over the texts at the most.
+        ///
+        /// 遍历文本的最多轮数。
         epochs: usize = 3, number("N", "feature.finetune.training.epochs", help_heading = "Training");
         /// Texts a step.
+        ///
+        /// 每步的文本数。
         batch: usize = 16, number("N", "feature.finetune.training.batch", help_heading = "Training");
         /// Rate of learning, of AdamW's steps, at its highest.
+        ///
+        /// AdamW 的最高学习率。
         lr: f64 = 5e-5, number("X", "feature.finetune.training.lr", help_heading = "Training");
         /// Course of the rate after it has risen: constant, linear (falls to 0), cosine, or stlr (ULMFiT's slanted triangle).
+        ///
+        /// 学习率升到最高后的走势：constant（不变）、linear（降到 0）、cosine 或 stlr。
         schedule: ScheduleKind = ScheduleKind::Linear, choice(help_heading = "Training");
         /// Share of all steps in which the rate rises.
+        ///
+        /// 学习率上升阶段占全部步数的比例。
         warmup: f64 = 0.1, number("SHARE", "feature.finetune.training.warmup", help_heading = "Training");
         /// Factor by which the rate of a layer is lower than that of the layer above it (ULMFiT: 2.6); 1 for none.
+        ///
+        /// 下一层的学习率比上一层低的倍数（ULMFiT 为 2.6）；1 为各层相同。
         discriminative: f64 = 1.0, number("X", "feature.finetune.training.discriminative", help_heading = "Training");
         /// True if the first epoch trains the head alone, and each one after it a layer more from the top (ULMFiT).
         ///
         /// 第一轮只训练分类头，之后每轮自顶向下多训练一层（ULMFiT）。
         gradual: bool = false, arg(long, help_heading = "Training");
         /// Share of the matrices that a step at a rate of 1 takes off them.
+        ///
+        /// 学习率为 1 时，一步从各矩阵减去的份额。
         weight_decay: f64 = 0.01, number("X", "feature.finetune.training.weight_decay", help_heading = "Training");
         /// Share of the numbers that is dropped in training.
+        ///
+        /// 训练中随机置零的数的占比。
         dropout: f64 = 0.1, number("SHARE", "feature.finetune.training.dropout", help_heading = "Training");
         /// Length that the gradient of a step is shortened to; 0 never.
+        ///
+        /// 一步的梯度缩短到的长度；0 为不缩短。
         clip: f64 = 1.0, number("X", "feature.finetune.training.clip", help_heading = "Training");
         /// Epochs in a row without a better loss on held-out texts that end the training.
+        ///
+        /// 留出文本的损失连续多少轮没有改进就结束训练。
         patience: usize = 2, number("N", "feature.finetune.training.patience", help_heading = "Training");
         /// Share of the texts, the last ones, held out to see which epoch was best; 0 keeps the last one.
+        ///
+        /// 留出最后多大占比的文本，以判断哪一轮最好；0 为保留最后一轮。
         held_out_share: f64 = 0.1, number("SHARE", "feature.finetune.training.held_out_share", help_heading = "Training");
     }
 }

@@ -68,14 +68,24 @@ params! {
         architecture: Architecture = Architecture::Cbow, arg(skip);
         objective: Objective = Objective::Negative, arg(skip);
         /// Dimensions.
+        ///
+        /// 维数。
         dim: usize = 100, number("N", "feature.word2vec.dim");
         /// Words on each side at the most; each window is 1 to N.
+        ///
+        /// 两侧各看的最多词数；每个窗口为 1 至 N。
         window: usize = 5, number("N", "feature.word2vec.window");
         /// Words drawn at random that each prediction is told from.
+        ///
+        /// 每次预测时随机抽取的负样本数。
         negative: usize = 5, number("N", "feature.word2vec.negative");
         /// Thin out words of a higher share of the text; 0 keeps all.
+        ///
+        /// 对占比更高的词降采样；0 为全部保留。
         sample: f64 = 1e-3, number("X", "feature.word2vec.sample");
         /// Passes over the text.
+        ///
+        /// 遍历文本的轮数。
         epochs: usize = 5, number("N", "feature.word2vec.epochs");
         /// Rate of learning at the beginning. Default: 0.05 for CBOW, else 0.025.
         ///
@@ -83,6 +93,8 @@ params! {
         lr: Option<f64> = None,
             arg(long, value_name = "X", value_parser = inkstone_base::bounds::flag::<f64>("feature.word2vec.lr"));
         /// Rate of learning at the end.
+        ///
+        /// 结束时的学习率。
         min_lr: f64 = 1e-4, number("X", "feature.word2vec.min_lr");
         /// With CBOW: half of a Chinese word's vector is the mean of those of its characters (CWE).
         characters: bool = false, arg(skip);
