@@ -41,7 +41,7 @@ const FACTOR: &[Page] = &[Page::Factor];
 const EXPERIMENTS: &[Page] = &[Page::Experiments];
 const BARE: &[Page] = &[Page::Features, Page::Factor];
 /// Pages with a table of the kit.
-const TABLES: &[Page] = &[Page::Corpus, Page::Features, Page::Ledger, Page::Jobs];
+const TABLES: &[Page] = &[Page::Corpus, Page::Onnx, Page::Features, Page::Ledger, Page::Jobs];
 const PIPELINE: &[Page] = &[Page::Corpus, Page::Factor, Page::Jobs];
 
 macro_rules! command {
