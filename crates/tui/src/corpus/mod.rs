@@ -359,6 +359,7 @@ impl PageState for CorpusPage {
             Action::Unfold => self.can_unfold(),
             Action::NextHit | Action::PreviousHit => self.has_hits(),
             Action::OnTextPage => self.has_selected(),
+            _ if action.is_of_table() => self.has_documents() && self.focus == CorpusFocus::Table,
             _ => self.has_documents(),
         }
     }

@@ -217,16 +217,16 @@ impl<S: ?Sized> Column<S> {
 
     /// Shown only where the table is wide, unless chosen.
     pub(crate) fn where_wide(self) -> Column<S> {
-        self.from(WIDE)
+        self.at_least(WIDE)
     }
 
     /// Shown only where the table has so many cells, unless chosen.
-    pub(crate) fn from(self, cells: usize) -> Column<S> {
+    pub(crate) fn at_least(self, cells: usize) -> Column<S> {
         Column { shows: Shows::From(cells), ..self }
     }
 
     /// Shown only if chosen.
-    pub(crate) fn to_choose(self) -> Column<S> {
+    pub(crate) fn hidden(self) -> Column<S> {
         Column { shows: Shows::Never, ..self }
     }
 }

@@ -29,7 +29,7 @@ fn kind() -> TableKind<[Paper]> {
         Column::number("worth", WORTH, 8, |papers: &[Paper], row, _| {
             Cell::number(papers[row].worth, |worth| format!("{worth:.2}"))
         }),
-        Column::text("kind", KIND, 6, |_: &[Paper], _, _| Cell::text("新闻")).to_choose(),
+        Column::text("kind", KIND, 6, |_: &[Paper], _, _| Cell::text("新闻")).hidden(),
     ];
     TableKind { columns, key: |papers, row| papers[row].title.to_owned() }
 }

@@ -216,8 +216,7 @@ impl PageState for OnnxPage {
         match action {
             Action::EnterModel => self.can_enter(),
             Action::OtherPane => self.has_model(),
-            Action::Measure | Action::MeasureWith | Action::Ask => self.can_run(),
-            _ if !self.inside && !self.models().is_empty() => true,
+            _ if action.is_of_table() => !self.inside && !self.models().is_empty(),
             _ => self.can_run(),
         }
     }

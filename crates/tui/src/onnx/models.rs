@@ -88,26 +88,26 @@ pub(super) fn table<'m>(language: Language) -> TableKind<Models<'m>> {
         Column::number("hidden", words::HIDDEN, 4, |models: &Models<'m>, row, _| {
             number(models, row, Description::hidden)
         })
-        .from(70),
+        .at_least(70),
         Column::number("length", words::LENGTH, 6, |models: &Models<'m>, row, _| {
             number(models, row, |found| found.limit)
         })
-        .from(70),
+        .at_least(70),
         Column::number("vocabulary", words::VOCABULARY, 7, |models: &Models<'m>, row, _| {
             number(models, row, size_of_vocabulary)
         })
-        .from(70),
+        .at_least(70),
         // A narrow list leaves this to the particulars below it.
         Column::number("uses", words::USES, cells_of_uses, |models: &Models<'m>, row, _| {
             let listed = &models.list[row];
             Cell::text(uses(listed)).shown(listed.uses.len().to_string())
         })
-        .from(70),
+        .at_least(70),
         Column::text("hash", words::HASH, 12, |models: &Models<'m>, row, _| {
             let hash = models.hashes.and_then(|hashes| hashes.get(&models.list[row].file));
             Cell::text(hash.map_or("", String::as_str))
         })
-        .from(110),
+        .at_least(110),
     ];
     TableKind { columns, key: |models, row| models.list[row].shown.clone() }
 }
