@@ -519,7 +519,7 @@ impl PageState for CorpusPage {
         }
     }
 
-    fn wheel(&mut self, at: Position, down: bool, page: Rect, _desk: &Desk<'_>) {
+    fn wheel(&mut self, at: Position, down: bool, page: Rect, desk: &Desk<'_>) {
         let [table, reader] = view::panes(page);
         let step = if down { Action::Down } else { Action::Up };
         (self.to_top, self.anchor) = (false, None);
@@ -527,7 +527,7 @@ impl PageState for CorpusPage {
             if reader.contains(at) {
                 let room = reader_view::room(reader).saturating_sub(1).max(1);
                 self.reader.scroll = moved(self.reader.scroll, step, self.reader.lines(), room);
-            } else {
+            } else if !self.act_on_table(step, look::inside(table), desk) {
                 self.cursor.step(step, self.len(), view::rows(table));
             }
         }
