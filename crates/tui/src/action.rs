@@ -173,6 +173,15 @@ impl Action {
         matches!(self, Open | FeatureOpen | LedgerOpen | EnterModel | OpenDocument | OpenReject)
     }
 
+    /// True for what only a table can do, while keys go to it.
+    pub(crate) fn is_of_table(self) -> bool {
+        use Action::{ChooseColumns, ColumnLeft, ColumnRight, Frequencies, HideColumn, OnlyMarked, SortTable, Summary};
+        matches!(
+            self,
+            ChooseColumns | ColumnLeft | ColumnRight | Frequencies | HideColumn | OnlyMarked | SortTable | Summary
+        )
+    }
+
     /// True if it moves the cursor of a list.
     pub(crate) fn is_move(self) -> bool {
         use Action::{Down, First, Last, PageDown, PageUp, Up};

@@ -43,7 +43,7 @@ const STOCK: &[Page] = &[Page::Stock];
 const BARE: &[Page] = &[Page::Features, Page::Factor];
 const WITH_DOCUMENT: &[Page] = &[Page::Corpus, Page::Text];
 /// Pages with a table of the kit.
-const TABLES: &[Page] = &[Page::Corpus, Page::Features, Page::Ledger, Page::Jobs];
+const TABLES: &[Page] = &[Page::Corpus, Page::Onnx, Page::Features, Page::Ledger, Page::Jobs];
 const PIPELINE: &[Page] = &[Page::Corpus, Page::Factor, Page::Jobs];
 
 macro_rules! command {

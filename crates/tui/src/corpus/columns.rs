@@ -153,13 +153,13 @@ pub(super) fn columns(corpus: &CorpusPage) -> Vec<Column<CorpusPage>> {
             _ => (9, true, false),
         };
         let column = Column::new(id, title, cells, right, move |corpus, n, language| cell(corpus, n, &by, language));
-        if always { column } else { column.to_choose() }
+        if always { column } else { column.hidden() }
     });
     let scores = corpus.features.iter().map(|feature| {
         let by = By::Score(feature.name.clone());
         let (id, title) = (by.id(), title(&by));
         let cells = SCORE.iter().sum::<usize>() + 1;
-        Column::new(id, title, cells, true, move |corpus, n, _| score(corpus, n, &by)).to_choose()
+        Column::new(id, title, cells, true, move |corpus, n, _| score(corpus, n, &by)).hidden()
     });
     plain.chain(scores).collect()
 }

@@ -381,6 +381,7 @@ impl PageState for CorpusPage {
             Action::Unfold => self.can_unfold(),
             Action::NextHit | Action::PreviousHit => self.has_hits(),
             Action::OnTextPage => self.has_selected(),
+            _ if action.is_of_table() => self.has_documents() && self.focus == CorpusFocus::Table,
             _ => self.has_documents(),
         }
     }
@@ -553,7 +554,7 @@ impl PageState for CorpusPage {
         }
     }
 
-    fn wheel(&mut self, at: Position, down: bool, page: Rect, _desk: &Desk<'_>) {
+    fn wheel(&mut self, at: Position, down: bool, page: Rect, desk: &Desk<'_>) {
         let [table, reader] = view::panes(page);
         let step = if down { Action::Down } else { Action::Up };
         (self.to_top, self.anchor) = (false, None);
@@ -561,7 +562,7 @@ impl PageState for CorpusPage {
             if reader.contains(at) {
                 let room = reader_view::room(reader).saturating_sub(1).max(1);
                 self.reader.scroll = moved(self.reader.scroll, step, self.reader.lines(), room);
-            } else {
+            } else if !self.act_on_table(step, look::inside(table), desk) {
                 self.cursor.step(step, self.len(), view::rows(table));
             }
         }

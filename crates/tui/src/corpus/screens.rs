@@ -437,6 +437,16 @@ fn a_note_is_kept_in_the_project_and_shown_in_the_list_and_above_the_text() {
 }
 
 #[test]
+fn a_workbench_that_only_reads_writes_no_note() {
+    let dir = filled();
+    let first = Bench::come_back(&dir, |_| ());
+    let mut second = Bench::come_back(&dir, |_| ());
+    let screen = second.screen(LARGE, "1axyz<enter>");
+    assert!(!second.app.corpus.is_typing() && !Project::new(dir.path()).notes().exists(), "{screen}");
+    drop(first);
+}
+
+#[test]
 fn what_a_search_found_is_set_apart_in_the_titles() {
     use ratatui::style::Modifier;
     let mut bench = Bench::open(&filled(), |_| ());

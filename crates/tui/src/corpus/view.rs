@@ -202,8 +202,11 @@ fn row(corpus: &CorpusPage, at: usize, cells: usize) -> TableRow {
     }
 }
 
-/// The rows from the first line in sight on, for copying.
+/// The rows from the first line in sight on, for copying, or what was counted of a column while that is shown.
 pub(super) fn table(corpus: &CorpusPage, desk: &Desk<'_>) -> Table {
+    if let Some(counted) = corpus.over.as_ref().and_then(|over| over.copied(desk.language)) {
+        return counted;
+    }
     if corpus.len() - corpus.cursor.top > COPIED {
         desk.order(PageRequest::Say(desk.say(own::TABLE_CUT).to_owned()));
     }

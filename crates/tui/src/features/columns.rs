@@ -46,7 +46,7 @@ pub(super) fn table() -> TableKind<FeatureListing> {
         Column::number("filled", w::WITH_VALUE, 10, |listing: &FeatureListing, row, _| {
             Cell::count(listing.sets[row].filled.or(listing.sets[row].rows))
         })
-        .to_choose(),
+        .hidden(),
     ];
     TableKind { columns, key: |listing, row| listing.sets[row].name.clone() }
 }

@@ -232,6 +232,7 @@ impl PageState for FeaturesPage {
             Action::FeatureReread => true,
             Action::FeatureChecks => self.of_checks > 0,
             Action::FeatureMeasure | Action::FeaturePast => self.shows_neighbours(),
+            _ if action.is_of_table() => self.has_sets() && self.focus == FeaturesFocus::Sets,
             _ => self.has_sets(),
         }
     }

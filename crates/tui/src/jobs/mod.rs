@@ -295,15 +295,6 @@ impl JobsPage {
     }
 }
 
-/// True for what only a table can do.
-fn is_of_table(action: Action) -> bool {
-    use Action::{ChooseColumns, ColumnLeft, ColumnRight, Frequencies, HideColumn, OnlyMarked, SortTable, Summary};
-    matches!(
-        action,
-        ChooseColumns | ColumnLeft | ColumnRight | Frequencies | HideColumn | OnlyMarked | SortTable | Summary
-    )
-}
-
 fn how_it_ended(job: &JobEntry) -> Happening {
     let (name, seconds) = (job.name.clone(), job.worked.as_secs_f64());
     match &job.phase {
@@ -326,7 +317,7 @@ impl PageState for JobsPage {
         match action {
             Action::NextJob | Action::PreviousJob => self.list.len() > 1,
             Action::OpenReject => self.rejects.as_ref().is_some_and(RejectPane::can_open),
-            _ if is_of_table(action) => self.rejects.as_ref().is_some_and(RejectPane::has_rows),
+            _ if action.is_of_table() => self.rejects.as_ref().is_some_and(RejectPane::has_rows),
             _ => true,
         }
     }

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use chrono::NaiveDateTime;
 use ratatui::style::Style;
 
-use crate::figures;
+use super::layout::WIDE;
 use crate::page::exact;
 use crate::words::Word;
+use crate::{figures, width};
 use inkstone_base::language::Language;
 
 /// The title of a column, with the unit.
@@ -86,13 +87,15 @@ pub(crate) struct Cell<'a> {
     /// The text that is copied, where it is not the value itself.
     copied: Option<String>,
     pub style: Option<Style>,
+    /// True if of a text that is too long the end is shown.
+    ends: bool,
     /// Bytes of the text on the screen that a search found, ascending.
     pub hits: Vec<Range<usize>>,
 }
 
 impl<'a> Cell<'a> {
     pub(crate) fn of(value: Value<'a>) -> Cell<'a> {
-        Cell { value, shown: None, copied: None, style: None, hits: Vec::new() }
+        Cell { value, shown: None, copied: None, style: None, ends: false, hits: Vec::new() }
     }
 
     pub(crate) fn text(text: impl Into<Cow<'a, str>>) -> Cell<'a> {
@@ -123,6 +126,11 @@ impl<'a> Cell<'a> {
         Cell { style: Some(style), ..self }
     }
 
+    /// Shows the end of a text that is too long, where ends tell rows apart.
+    pub(crate) fn with_end(self) -> Cell<'a> {
+        Cell { ends: true, ..self }
+    }
+
     pub(crate) fn with_hits(self, hits: Vec<Range<usize>>) -> Cell<'a> {
         Cell { hits, ..self }
     }
@@ -130,6 +138,11 @@ impl<'a> Cell<'a> {
     /// The text in so many cells of the screen; a time without room for its minutes is a date.
     pub(super) fn on_screen(&self, cells: usize) -> String {
         match (&self.shown, &self.value) {
+            (Some(shown), _) if self.ends && width::width(shown) > cells => {
+                let starts = shown.char_indices().map(|(at, _)| &shown[at..]);
+                let fits = starts.into_iter().find(|end| width::width(end) < cells);
+                format!("…{}", fits.unwrap_or_default())
+            }
             (Some(shown), _) => shown.clone(),
             (None, Value::Time(time)) => {
                 time.format(if cells >= 16 { "%Y-%m-%d %H:%M" } else { "%Y-%m-%d" }).to_string()
@@ -147,8 +160,8 @@ impl<'a> Cell<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shows {
     Always,
-    /// Where the table is [`super::layout::WIDE`] cells wide.
-    Wide,
+    /// Where the table has so many cells.
+    From(usize),
     Never,
 }
 
@@ -204,11 +217,16 @@ impl<S: ?Sized> Column<S> {
 
     /// Shown only where the table is wide, unless chosen.
     pub(crate) fn where_wide(self) -> Column<S> {
-        Column { shows: Shows::Wide, ..self }
+        self.at_least(WIDE)
+    }
+
+    /// Shown only where the table has so many cells, unless chosen.
+    pub(crate) fn at_least(self, cells: usize) -> Column<S> {
+        Column { shows: Shows::From(cells), ..self }
     }
 
     /// Shown only if chosen.
-    pub(crate) fn to_choose(self) -> Column<S> {
+    pub(crate) fn hidden(self) -> Column<S> {
         Column { shows: Shows::Never, ..self }
     }
 }

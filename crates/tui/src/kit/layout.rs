@@ -85,14 +85,19 @@ impl TableLayout {
         all
     }
 
-    pub(super) fn shows<S: ?Sized>(&self, column: &Column<S>, wide: bool) -> bool {
-        let usual = column.shows == Shows::Always || column.shows == Shows::Wide && wide;
+    /// True if a table of so many cells shows the column.
+    pub(super) fn shows<S: ?Sized>(&self, column: &Column<S>, total: usize) -> bool {
+        let usual = match column.shows {
+            Shows::Always => true,
+            Shows::From(cells) => total >= cells,
+            Shows::Never => false,
+        };
         self.chosen.get(&*column.id).copied().unwrap_or(usual)
     }
 
     /// The columns that a table of so many cells shows, in their order.
     pub(crate) fn shown<'c, S: ?Sized>(&self, columns: &'c [Column<S>], total: usize) -> Vec<&'c Column<S>> {
-        self.all(columns).into_iter().filter(|column| self.shows(column, total >= WIDE)).collect()
+        self.all(columns).into_iter().filter(|column| self.shows(column, total)).collect()
     }
 
     /// True if the column is shown or rows are sorted by it, however wide the table is.
@@ -163,7 +168,7 @@ impl TableLayout {
 
     /// Shows or hides a column; the last one that is shown stays.
     pub(crate) fn toggle<S: ?Sized>(&mut self, columns: &[Column<S>], column: &Column<S>, total: usize) {
-        let shows = self.shows(column, total >= WIDE);
+        let shows = self.shows(column, total);
         if !shows || self.shown(columns, total).len() > 1 {
             self.chosen.insert(column.id.clone().into_owned(), !shows);
         }
@@ -279,7 +284,7 @@ impl TableLayout {
         language: Language,
         rows: impl Iterator<Item = usize>,
     ) -> Table {
-        let shown = self.shown(columns, WIDE);
+        let shown = self.shown(columns, usize::MAX);
         let row = |row: usize| shown.iter().map(|column| (column.cell)(source, row, language).on_paper()).collect();
         Table {
             header: shown.iter().map(|column| column.title.to(language).to_owned()).collect(),

@@ -12,6 +12,7 @@ use super::summary::Summary;
 use super::words as w;
 use crate::action::Action;
 use crate::list::{self, Cursor, ListColumn};
+use crate::page::{Table, exact};
 use crate::{Language, bars, figures, look, width};
 
 /// Cells of the longest bar.
@@ -112,6 +113,26 @@ impl Overlay {
         Answer::Done
     }
 
+    /// What was counted, as it is copied; none of a choice of columns.
+    pub(crate) fn copied(&self, language: Language) -> Option<Table> {
+        match &self.content {
+            Content::Columns => None,
+            Content::Frequencies { title, found, .. } => {
+                let row = |(group, n): &(Group, u64)| {
+                    let share = 100.0 * *n as f64 / found.rows.max(1) as f64;
+                    vec![group.label(language), n.to_string(), exact(share)]
+                };
+                let header = [w::COUNT, w::SHARE].map(|word| word.to(language).to_owned());
+                let header = std::iter::once(title.to(language).to_owned()).chain(header).collect();
+                Some(Table { header, rows: found.lines.iter().map(row).collect() })
+            }
+            Content::Summary { title, found, .. } => {
+                let rows = found.told(language).into_iter().map(|(name, value)| vec![name, value]).collect();
+                Some(Table { header: vec![String::new(), title.to(language).to_owned()], rows })
+            }
+        }
+    }
+
     pub(crate) fn arrange<S: ?Sized>(&mut self, columns: &[Column<S>], language: Language, area: Rect) {
         let count = self.count(columns, language);
         self.cursor.arrange(count, list::rows(Overlay::areas(area)[1]));
@@ -152,7 +173,7 @@ impl Overlay {
             Content::Columns => {
                 let all = layout.all(columns);
                 let row = |at: usize| {
-                    let shows = layout.shows(all[at], usize::from(area.width) >= super::layout::WIDE);
+                    let shows = layout.shows(all[at], usize::from(area.width));
                     let sort = layout.sort.as_ref().filter(|sort| sort.column == all[at].id);
                     let sign = sort.map_or("", |sort| sort.sign());
                     let text = format!("{}{sign}", all[at].title.to(language));

@@ -29,7 +29,7 @@ fn kind() -> TableKind<[Paper]> {
         Column::number("worth", WORTH, 8, |papers: &[Paper], row, _| {
             Cell::number(papers[row].worth, |worth| format!("{worth:.2}"))
         }),
-        Column::text("kind", KIND, 6, |_: &[Paper], _, _| Cell::text("新闻")).to_choose(),
+        Column::text("kind", KIND, 6, |_: &[Paper], _, _| Cell::text("新闻")).hidden(),
     ];
     TableKind { columns, key: |papers, row| papers[row].title.to_owned() }
 }
@@ -129,6 +129,9 @@ fn frequencies_lead_to_the_rows_of_a_group_and_back() {
     assert!(screen[0].starts_with("频次 · 代码 · 3 个值"), "{screen:?}");
     assert!(screen[2].starts_with("300731.SZ") && screen[2].contains("33.3"), "{screen:?}");
     assert!(screen[4].starts_with("（缺失）"), "{screen:?}");
+    let copied = desk.table.copied(&kind(), &desk.papers, Language::Zh);
+    assert_eq!(copied.header, ["代码", "行数", "占比 %"]);
+    assert_eq!(copied.rows[1][..2], ["600517.SH", "1"]);
     assert!(desk.act(&[Action::Last, Action::LedgerOpen]));
     assert_eq!(desk.titles(), "乙", "those without a code");
     assert_eq!(desk.table.about(&kind(), Language::Zh), " · 仅 代码 = （缺失）");

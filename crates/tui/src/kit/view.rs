@@ -252,8 +252,11 @@ impl TableView {
         text
     }
 
-    /// All rows of the table as they are copied.
+    /// All rows of the table as they are copied, or what was counted of a column while that is shown.
     pub(crate) fn copied<S: ?Sized>(&self, kind: &TableKind<S>, source: &S, language: Language) -> Table {
+        if let Some(counted) = self.over.as_ref().and_then(|over| over.copied(language)) {
+            return counted;
+        }
         self.layout.copied(&kind.columns, source, language, self.rows.iter().copied())
     }
 

@@ -220,6 +220,7 @@ impl PageState for LedgerPage {
         match action {
             Action::LedgerDelete => self.can_delete(),
             Action::LedgerReread => true,
+            _ if action.is_of_table() => self.has_trials() && self.focus == LedgerFocus::List,
             _ => self.has_trials(),
         }
     }

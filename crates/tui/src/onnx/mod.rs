@@ -28,6 +28,7 @@ use super::context::PageContext;
 use super::desk::Desk;
 use super::errand::Errand;
 use super::field::Field;
+use super::kit::TableView;
 use super::list::{self, Cursor};
 use super::page::{Table, turns};
 use super::page_state::PageState;
@@ -82,7 +83,7 @@ pub struct OnnxPage {
     /// The models looked for anew, while those of before are still shown.
     coming: Option<Errand<Vec<Listed>>>,
     hashes: Option<Errand<BTreeMap<PathBuf, String>>>,
-    cursor: Cursor,
+    table: TableView,
     /// True if keys go to the view instead of the list.
     inside: bool,
     pane: Pane,
@@ -105,7 +106,7 @@ impl OnnxPage {
     }
 
     fn marked(&self) -> Option<&Listed> {
-        self.models().get(self.cursor.at)
+        self.models().get(self.table.selected()?)
     }
 
     fn machine(&self) -> Option<&Machine> {
@@ -167,8 +168,11 @@ impl OnnxPage {
 
     fn take_models(&mut self, desk: &Desk<'_>) {
         let before = self.wanted.take();
-        if let Some(at) = before.and_then(|shown| self.models().iter().position(|listed| listed.shown == shown)) {
-            self.cursor.at = at;
+        let at = before.and_then(|shown| self.models().iter().position(|listed| listed.shown == shown));
+        let source = models::source(&self.models, &self.hashes);
+        self.table.list(&models::table(desk.language), &source, (0..source.list.len()).collect(), desk.language);
+        if let Some(at) = at {
+            self.table.go_to(at);
         }
         let Some(bench) = desk.workspace.onnx.clone() else { return };
         let readable = self.models().iter().filter(|listed| listed.found.is_ok());
@@ -212,11 +216,23 @@ impl PageState for OnnxPage {
         match action {
             Action::EnterModel => self.can_enter(),
             Action::OtherPane => self.has_model(),
+            _ if action.is_of_table() => !self.inside && !self.models().is_empty(),
             _ => self.can_run(),
         }
     }
 
     fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {
+        if !self.inside {
+            let (list, source) = (view::list_area(self, area), models::source(&self.models, &self.hashes));
+            let before = self.table.selected();
+            let done = self.table.act(action, &models::table(desk.language), &source, desk.language, list);
+            if self.table.selected() != before {
+                self.scroll = Cursor::default();
+            }
+            if done {
+                return;
+            }
+        }
         match action {
             Action::EnterModel => self.inside = true,
             Action::OtherPane => (self.pane, self.scroll) = (self.pane.next(), Cursor::default()),
@@ -231,16 +247,10 @@ impl PageState for OnnxPage {
             }
             Action::Back if self.measuring() => self.measured.values_mut().for_each(MeasuredModel::stop),
             Action::Back => self.inside = false,
-            _ if self.inside => {
+            _ => {
+                let action = if action == Action::MarkRow { Action::PageDown } else { action };
                 let (count, room) = self.lines(area);
                 self.scroll.top = list::moved(self.scroll.top, action, count.saturating_sub(room) + 1, room);
-            }
-            _ => {
-                let before = self.cursor.at;
-                self.cursor.step(action, self.models().len(), view::list_rows(self, area));
-                if self.cursor.at != before {
-                    self.scroll = Cursor::default();
-                }
             }
         }
     }
@@ -269,7 +279,8 @@ impl PageState for OnnxPage {
         if let Some(Ok(reply)) = self.asked.as_mut().map(|asked| &mut asked.reply) {
             reply.look();
         }
-        self.cursor.arrange(self.models().len(), view::list_rows(self, area));
+        let list = view::list_area(self, area);
+        self.table.arrange(&models::table(desk.language), desk.language, list);
         let (count, room) = self.lines(area);
         self.scroll.top = self.scroll.top.min(count.saturating_sub(room));
         // Only what is seen is drawn as marked, and in a view nothing is.
@@ -305,17 +316,17 @@ impl PageState for OnnxPage {
     }
 
     fn can_go_back(&self) -> bool {
-        self.inside || self.measuring()
+        self.inside || self.measuring() || self.table.is_open()
     }
 
-    fn click(&mut self, at: Position, area: Rect, _desk: &Desk<'_>) {
+    fn click(&mut self, at: Position, area: Rect, desk: &Desk<'_>) {
         let (list, pane) = view::panes(self, area);
         if list.contains(at) {
             // The area as it is before the pane is left: without the pane's focus the list is higher.
             let rows = view::list_areas(self, list)[0];
             self.inside = false;
-            let count = self.models().len();
-            if self.cursor.click(at, rows, count) {
+            let source = models::source(&self.models, &self.hashes);
+            if self.table.click(at, &models::table(desk.language), &source, desk.language, rows) {
                 self.scroll = Cursor::default();
             }
         } else if pane.contains(at) {
@@ -325,7 +336,9 @@ impl PageState for OnnxPage {
 
     fn table(&self, desk: &Desk<'_>) -> Option<Table> {
         if !self.inside {
-            return (!self.models().is_empty()).then(|| models::table(self, desk));
+            let source = models::source(&self.models, &self.hashes);
+            return Some(self.table.copied(&models::table(desk.language), &source, desk.language))
+                .filter(|table| !table.rows.is_empty());
         }
         match self.pane {
             Pane::Tensors => tensors::table(self, desk),
@@ -341,12 +354,13 @@ impl PageState for OnnxPage {
 
     fn remember(&self) -> Value {
         let model = self.marked().map(|listed| listed.shown.as_str()).or(self.wanted.as_deref());
-        json!({"model": model, "view": self.pane.id(), "length": self.length, "text": self.typed})
+        json!({"model": model, "table": self.table.remember(), "view": self.pane.id(), "length": self.length, "text": self.typed})
     }
 
     fn recall(&mut self, memory: &Value) {
         let text = |name: &str| memory[name].as_str().map(str::to_owned);
         self.wanted = text("model");
+        self.table.recall(&memory["table"]);
         self.typed = text("text").unwrap_or_default();
         self.pane = Pane::named(&memory["view"]).unwrap_or_default();
         let length = memory["length"].as_u64().and_then(|length| usize::try_from(length).ok());

@@ -1,5 +1,8 @@
 //! The list of models, and the particulars of the one that is marked.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -9,9 +12,8 @@ use ratatui::widgets::{Paragraph, Wrap};
 use super::view::{BRIEF, list_areas};
 use super::{OnnxPage, words};
 use crate::context::PageContext;
-use crate::desk::Desk;
-use crate::list::{self, ListColumn};
-use crate::page::Table;
+use crate::errand::Errand;
+use crate::kit::{Cell, Column, TableKind};
 use crate::{Language, figures, look, sentences, width};
 use inkstone_onnx::{Description, Head, Listed, OnnxParams, Output, Pooling};
 
@@ -20,8 +22,9 @@ use inkstone_base::language::Word;
 pub(super) fn draw(context: &PageContext<'_>, onnx: &OnnxPage, frame: &mut Frame<'_>, area: Rect) {
     let models = onnx.models();
     let count = |n: usize| figures::count(n as u64);
-    let place = format!("{} / {}", count((onnx.cursor.at + 1).min(models.len())), count(models.len()));
-    let block = look::pane(format!(" {} · {place} ", context.say(words::LIST)), !onnx.inside);
+    let place = format!("{} / {}", count((onnx.table.cursor.at + 1).min(models.len())), count(onnx.table.len()));
+    let about = onnx.table.about(&table(context.language), context.language);
+    let block = look::pane(format!(" {} · {place}{about} ", context.say(words::LIST)), !onnx.inside);
     let empty = match &onnx.models {
         None => Some(Line::styled(context.say(words::SEARCHING), look::DIM)),
         Some(models) if models.waiting() => Some(Line::styled(context.say(words::SEARCHING), look::DIM)),
@@ -33,54 +36,85 @@ pub(super) fn draw(context: &PageContext<'_>, onnx: &OnnxPage, frame: &mut Frame
     }
     frame.render_widget(block, area);
     let [rows, particulars] = list_areas(onnx, area);
-    let wide = rows.width >= 70;
-    let mut columns = vec![
-        ListColumn::text(context.say(words::MODEL), 0),
-        ListColumn::text(context.say(words::CAN), 15),
-        ListColumn::text(context.say(words::PRECISION), 9),
-        ListColumn::number(context.say(words::MEGABYTES), 7),
-    ];
-    if wide {
-        columns.extend([
-            ListColumn::number(context.say(words::HIDDEN), 4),
-            ListColumn::number(context.say(words::LENGTH), 6),
-            ListColumn::number(context.say(words::VOCABULARY), 7),
-        ]);
-    }
-    // A narrow list leaves this to the particulars below it.
-    if wide {
-        columns
-            .push(ListColumn::number(context.say(words::USES), if context.language == Language::Zh { 4 } else { 8 }));
-    }
-    let row = |at: usize| {
-        let listed = &models[at];
-        let [_, can, precision, bytes, hidden, limit, vocabulary, uses] = cells(listed, context.language);
-        let mut row = vec![name(&listed.shown, name_cells(&columns, rows)), can, precision, bytes];
-        if wide {
-            row.extend([hidden, limit, vocabulary, uses]);
-        }
-        (row, if listed.found.is_ok() { look::PLAIN } else { look::BAD })
-    };
-    list::draw(&columns, models.len(), onnx.cursor, row, frame, rows);
+    let style = |row: usize| if models[row].found.is_ok() { look::PLAIN } else { look::BAD };
+    let source = source(&onnx.models, &onnx.hashes);
+    onnx.table.draw(&table(context.language), &source, context.language, style, frame, rows);
     if let Some(listed) = onnx.marked() {
         draw_particulars(context, onnx, listed, frame, particulars);
     }
 }
 
-/// Cells that are left to the names of models.
-fn name_cells(columns: &[ListColumn<'_>], rows: Rect) -> usize {
-    let others: usize = columns.iter().map(|column| column.cells + 1).sum();
-    (usize::from(rows.width) + 1).saturating_sub(others).max(6)
+/// The models with the hashes of their files, as far as those are known.
+pub(super) struct Models<'m> {
+    pub list: &'m [Listed],
+    hashes: Option<&'m BTreeMap<PathBuf, String>>,
 }
 
-/// The name of a model in the list: its folder if the file is called `model.onnx`; cut at the front, as ends tell models apart.
-fn name(shown: &str, cells: usize) -> String {
-    let name = shown.strip_suffix("/model.onnx").unwrap_or(shown);
-    if width::width(name) <= cells {
-        return name.to_owned();
+pub(super) fn source<'m>(
+    models: &'m Option<Errand<Vec<Listed>>>,
+    hashes: &'m Option<Errand<BTreeMap<PathBuf, String>>>,
+) -> Models<'m> {
+    let list = models.as_ref().and_then(Errand::get).map_or(&[][..], Vec::as_slice);
+    Models { list, hashes: hashes.as_ref().and_then(Errand::get) }
+}
+
+/// A number of a model that can be read; a dash where it has none.
+fn number<'a>(models: &'a Models<'_>, row: usize, of: fn(&Description) -> Option<usize>) -> Cell<'a> {
+    match &models.list[row].found {
+        Ok(found) => Cell::count(of(found).map(|number| number as u64)),
+        Err(_) => Cell::text(""),
     }
-    let starts = name.char_indices().map(|(at, _)| &name[at..]);
-    starts.into_iter().find(|end| width::width(end) < cells).map_or(String::new(), |end| format!("…{end}"))
+}
+
+pub(super) fn table<'m>(language: Language) -> TableKind<Models<'m>> {
+    let cells_of_uses = if language == Language::Zh { 4 } else { 8 };
+    let columns = vec![
+        Column::text("model", words::MODEL, 0, |models: &Models<'m>, row, _| {
+            let shown = &*models.list[row].shown;
+            // Of a model in a folder of its own the folder says enough; ends of paths tell models apart.
+            Cell::text(shown).shown(shown.strip_suffix("/model.onnx").unwrap_or(shown)).with_end()
+        }),
+        Column::text("can", words::CAN, 15, |models: &Models<'m>, row, language| match &models.list[row].found {
+            Ok(found) => Cell::text(abilities(found, language)),
+            Err(_) => Cell::text(words::UNREADABLE.to(language)),
+        }),
+        Column::text("precision", words::PRECISION, 9, |models: &Models<'m>, row, _| {
+            Cell::text(models.list[row].found.as_ref().map_or(String::new(), |found| found.header.precision()))
+        }),
+        Column::number("megabytes", words::MEGABYTES, 7, |models: &Models<'m>, row, _| match &models.list[row].found {
+            Ok(found) => Cell::number(found.bytes as f64 / 1e6, |size| figures::number(size, 1)),
+            Err(_) => Cell::text(""),
+        }),
+        Column::number("hidden", words::HIDDEN, 4, |models: &Models<'m>, row, _| {
+            number(models, row, Description::hidden)
+        })
+        .at_least(70),
+        Column::number("length", words::LENGTH, 6, |models: &Models<'m>, row, _| {
+            number(models, row, |found| found.limit)
+        })
+        .at_least(70),
+        Column::number("vocabulary", words::VOCABULARY, 7, |models: &Models<'m>, row, _| {
+            number(models, row, size_of_vocabulary)
+        })
+        .at_least(70),
+        // A narrow list leaves this to the particulars below it.
+        Column::number("uses", words::USES, cells_of_uses, |models: &Models<'m>, row, _| {
+            let listed = &models.list[row];
+            Cell::text(uses(listed)).shown(listed.uses.len().to_string())
+        })
+        .at_least(70),
+        Column::text("hash", words::HASH, 12, |models: &Models<'m>, row, _| {
+            let hash = models.hashes.and_then(|hashes| hashes.get(&models.list[row].file));
+            Cell::text(hash.map_or("", String::as_str))
+        })
+        .at_least(110),
+    ];
+    TableKind { columns, key: |models, row| models.list[row].shown.clone() }
+}
+
+fn size_of_vocabulary(found: &Description) -> Option<usize> {
+    let vocabulary = found.vocabulary.as_ref().and_then(|vocabulary| vocabulary.as_ref().ok());
+    vocabulary.map(|vocabulary| vocabulary.size)
 }
 
 /// The abilities of a model, a word each.
@@ -94,28 +128,6 @@ fn abilities(found: &Description, language: Language) -> String {
         Head::Writes => words::WRITES,
     };
     found.heads.iter().map(|head| word(head).to(language)).collect::<Vec<_>>().join(" ")
-}
-
-/// A model as a row: name, abilities, precision, megabytes, length of vectors, of windows, vocabulary, number of features.
-fn cells(listed: &Listed, language: Language) -> [String; 8] {
-    let uses = listed.uses.len().to_string();
-    let Ok(found) = &listed.found else {
-        let none = String::new;
-        let unreadable = words::UNREADABLE.to(language).to_owned();
-        return [listed.shown.clone(), unreadable, none(), none(), none(), none(), none(), uses];
-    };
-    let or_none = |number: Option<usize>| number.map_or("–".to_owned(), |number| figures::count(number as u64));
-    let vocabulary = found.vocabulary.as_ref().and_then(|vocabulary| vocabulary.as_ref().ok());
-    [
-        listed.shown.clone(),
-        abilities(found, language),
-        found.header.precision(),
-        figures::number(found.bytes as f64 / 1e6, 1),
-        or_none(found.hidden()),
-        or_none(found.limit),
-        or_none(vocabulary.map(|vocabulary| vocabulary.size)),
-        uses,
-    ]
 }
 
 /// The pooling of a feature: its own, else the one that the folder says.
@@ -243,36 +255,6 @@ fn draw_particulars(context: &PageContext<'_>, onnx: &OnnxPage, listed: &Listed,
         }
     }
     frame.render_widget(Paragraph::new(lines), area);
-}
-
-/// The models to be copied, with what there is no room for on the screen.
-pub(super) fn table(onnx: &OnnxPage, desk: &Desk<'_>) -> Table {
-    let header = [
-        words::MODEL,
-        words::CAN,
-        words::PRECISION,
-        words::MEGABYTES,
-        words::HIDDEN,
-        words::LENGTH,
-        words::VOCABULARY,
-        words::USES,
-        words::HASH,
-    ];
-    let row = |listed: &Listed| {
-        let mut row = cells(listed, desk.language).to_vec();
-        if let Ok(found) = &listed.found {
-            let number = |number: Option<usize>| number.map_or(String::new(), |number| number.to_string());
-            let vocabulary = found.vocabulary.as_ref().and_then(|vocabulary| vocabulary.as_ref().ok());
-            row[3] = (found.bytes as f64 / 1e6).to_string();
-            row[4] = number(found.hidden());
-            row[5] = number(found.limit);
-            row[6] = number(vocabulary.map(|vocabulary| vocabulary.size));
-        }
-        row[7] = uses(listed);
-        row.push(onnx.hash(listed).unwrap_or_default().to_owned());
-        row
-    };
-    Table::new(desk.language, &header, onnx.models().iter().map(row).collect())
 }
 
 #[cfg(test)]

@@ -54,9 +54,9 @@ pub(super) fn list_areas(onnx: &OnnxPage, list: Rect) -> [Rect; 2] {
     Layout::vertical([Constraint::Min(0), Constraint::Length(lines)]).areas(inside)
 }
 
-/// Models that the list has room for.
-pub(super) fn list_rows(onnx: &OnnxPage, page: Rect) -> usize {
-    list::rows(list_areas(onnx, panes(onnx, page).0)[0])
+/// The table of models.
+pub(super) fn list_area(onnx: &OnnxPage, page: Rect) -> Rect {
+    list_areas(onnx, panes(onnx, page).0)[0]
 }
 
 pub(crate) fn draw(context: &PageContext<'_>, onnx: &OnnxPage, frame: &mut Frame<'_>, page: Rect) {
