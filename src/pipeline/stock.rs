@@ -77,6 +77,14 @@ impl StockReader {
         Ok(prices.table.codes().iter().map(|code| (code.to_string(), name(code))).collect())
     }
 
+    /// The codes that the document of this number is linked to and that have prices, ascending.
+    pub fn of_document(&self, number: u32, ctx: &Ctx) -> Result<Vec<String>> {
+        let (links, prices) = (self.links(ctx)?, self.prices(ctx)?);
+        let with_prices = |code: &&Code| prices.table.index_of(code.as_str()).is_some();
+        let of_document = links.by_code.iter().filter(|(_, numbers)| numbers.contains(&number)).map(|(code, _)| code);
+        Ok(of_document.filter(with_prices).map(Code::to_string).collect())
+    }
+
     /// A stock by its code, however written, or its name; with the values of a factor, where it is built.
     pub fn read(&self, stock: &str, factor: Option<&str>, ctx: &Ctx) -> Result<Stock> {
         let prices = self.prices(ctx)?;

@@ -302,6 +302,7 @@ fn draw_palette(app: &App, palette: &Palette, frame: &mut Frame<'_>, screen: Rec
             PaletteEntry::Documents(text) => {
                 return place(Page::Corpus, format!("{} {text}", app.say(words::FILTER_BY)));
             }
+            PaletteEntry::Stocks(text) => return place(Page::Stock, text.clone()),
         };
         let here = command.pages.contains(&app.page);
         let key = app.keymap.keys(command).first().map(KeyPress::to_string).unwrap_or_default();

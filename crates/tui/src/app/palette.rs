@@ -14,7 +14,11 @@ use crate::{view, words};
 impl App {
     /// The places that the palette leads to.
     pub(super) fn places(&self) -> PalettePlaces<'_> {
-        PalettePlaces { factors: &self.workspace.factors, has_documents: self.corpus.has_documents() }
+        PalettePlaces {
+            factors: &self.workspace.factors,
+            has_documents: self.corpus.has_documents(),
+            has_stocks: self.workspace.stock.is_some(),
+        }
     }
 
     /// Does the command that is marked in the palette, on the page that has it, or goes to the place that is marked.
@@ -33,6 +37,10 @@ impl App {
             PaletteEntry::Documents(text) => {
                 self.page = Page::Corpus;
                 return self.corpus.filter_by(text, &desk);
+            }
+            PaletteEntry::Stocks(text) => {
+                self.stock.find(text, self.page);
+                return self.page = Page::Stock;
             }
         };
         if !command.pages.contains(&self.page) {

@@ -29,12 +29,15 @@ pub(crate) enum PaletteEntry {
     Factor(usize),
     /// The documents that a filter of page 1 lets through.
     Documents(String),
+    /// The stocks of this code, name or pinyin initials.
+    Stocks(String),
 }
 
 /// The places that the palette leads to.
 pub(crate) struct PalettePlaces<'a> {
     pub(crate) factors: &'a [String],
     pub(crate) has_documents: bool,
+    pub(crate) has_stocks: bool,
 }
 
 impl Palette {
@@ -76,6 +79,9 @@ impl Palette {
         self.found = found.into_iter().map(|found| found.1).collect();
         if places.has_documents && !typed.is_empty() {
             self.found.push(PaletteEntry::Documents(typed.to_owned()));
+        }
+        if places.has_stocks && !typed.is_empty() {
+            self.found.push(PaletteEntry::Stocks(typed.to_owned()));
         }
         self.cursor = Cursor::default();
     }

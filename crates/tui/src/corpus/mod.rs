@@ -575,9 +575,9 @@ impl PageState for CorpusPage {
 
     fn stock(&self) -> Option<WantedStock> {
         let number = self.number(self.cursor.at)?;
-        let codes: Vec<String> = self.catalogue.row(number)?.codes.split(',').map(str::to_owned).collect();
-        let document = u32::try_from(number).ok();
-        Some(WantedStock { codes, at: 0, document }).filter(|wanted| !wanted.codes[0].is_empty())
+        let given = self.catalogue.row(number)?.codes.split(',').filter(|code| !code.is_empty());
+        let codes = given.map(str::to_owned).collect();
+        Some(WantedStock { codes, at: 0, document: u32::try_from(number).ok() })
     }
 
     fn table(&self, desk: &Desk<'_>) -> Option<Table> {

@@ -36,12 +36,14 @@ pub struct StockBench {
     pub list: Arc<dyn Fn(&Ctx) -> Result<Stocks> + Send + Sync>,
     /// Reads a stock by its code, with the values of a factor.
     pub read: Arc<dyn Fn(&str, Option<&str>, &Ctx) -> Result<Stock> + Send + Sync>,
+    /// The codes of the stocks that a document of this number is linked to.
+    pub of_document: Arc<dyn Fn(u32, &Ctx) -> Result<Vec<String>> + Send + Sync>,
 }
 
 /// Stocks that a page lists.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WantedStock {
-    /// Their codes, in the order of the list; at least one.
+    /// Their codes, in the order of the list; none: those that the document is linked to.
     pub codes: Vec<String>,
     /// The one that is marked.
     pub at: usize,
@@ -65,7 +67,11 @@ pub struct StockPage {
     cursor: Cursor,
     zoom: usize,
     typing: Option<Field>,
+    /// True if the first stock that the text means is to be shown without being asked for.
+    sought: bool,
     list: Option<Errand<Stocks>>,
+    /// The codes of the document that led here, on their way.
+    linked: Option<Errand<Vec<String>>>,
 }
 
 impl StockPage {
@@ -81,6 +87,20 @@ impl StockPage {
         }
     }
 
+    /// Shows the first stock that the text may mean, as soon as the list of all is there.
+    pub(crate) fn find(&mut self, text: &str, from: Page) {
+        self.open(None, from);
+        (self.typing, self.sought) = (Some(Field::new(text)), true);
+    }
+
+    /// Shows the first stock that was found.
+    fn show_first(&mut self) {
+        if let Some((code, _)) = self.found().first() {
+            let codes = vec![code.clone()];
+            self.show(WantedStock { codes, at: 0, document: None });
+        }
+    }
+
     /// Shows one stock, with a factor's values if one is named.
     pub(crate) fn begin(&mut self, code: &str, factor: Option<&str>) {
         self.show(WantedStock { codes: vec![code.to_owned()], at: 0, document: None });
@@ -88,7 +108,7 @@ impl StockPage {
     }
 
     fn show(&mut self, wanted: WantedStock) {
-        if wanted.codes.get(wanted.at) != self.code() {
+        if wanted.codes.is_empty() || wanted.codes.get(wanted.at) != self.code() {
             (self.loaded, self.coming, self.cursor) = (None, None, Cursor::default());
         }
         (self.wanted, self.stale, self.typing) = (wanted, true, None);
@@ -142,6 +162,24 @@ impl StockPage {
         self.show(WantedStock { codes: self.wanted.codes.clone(), at, document: None });
     }
 
+    /// Shows the first stock that the document is linked to; goes back, and says so, where there is none.
+    fn take_linked(&mut self, desk: &Desk<'_>) {
+        let Some(found) = Errand::arrived(&mut self.linked) else { return };
+        let WantedStock { document, .. } = self.wanted;
+        let none = desk.say(words::NOT_LINKED).to_owned();
+        let why = match found {
+            Ok(codes) if !codes.is_empty() => {
+                self.show(WantedStock { codes, at: 0, document });
+                return self.shown(desk);
+            }
+            Ok(_) => none,
+            Err(error) => error.to_string(),
+        };
+        self.wanted = WantedStock::default();
+        desk.order(PageRequest::Show(self.from.unwrap_or(Page::Corpus)));
+        desk.order(PageRequest::Say(why));
+    }
+
     fn take(&mut self) {
         if let Some(list) = &mut self.list {
             list.look();
@@ -171,6 +209,11 @@ impl PageState for StockPage {
             self.list = Some(desk.errand("stocks", move |ctx| list(ctx)));
         }
         if !std::mem::take(&mut self.stale) {
+            return;
+        }
+        if let Some(number) = self.wanted.document.filter(|_| self.wanted.codes.is_empty()) {
+            let find = bench.of_document.clone();
+            self.linked = Some(desk.errand("stocks of a document", move |ctx| find(number, ctx)));
             return;
         }
         let factors = &desk.workspace.factors;
@@ -221,14 +264,20 @@ impl PageState for StockPage {
         }
     }
 
-    fn arrange(&mut self, area: Rect, _desk: &Desk<'_>) {
+    fn arrange(&mut self, area: Rect, desk: &Desk<'_>) {
         self.take();
+        self.take_linked(desk);
+        if self.sought && self.list.as_ref().is_some_and(|list| !list.waiting()) {
+            self.sought = false;
+            self.show_first();
+            self.shown(desk);
+        }
         let count = self.shown_stock().map_or(0, |stock| stock.documents.len());
         self.cursor.arrange(count, view::rows(area));
     }
 
     fn waiting(&self) -> bool {
-        self.coming.is_some() || self.list.as_ref().is_some_and(Errand::waiting)
+        self.coming.is_some() || self.linked.is_some() || self.list.as_ref().is_some_and(Errand::waiting)
     }
 
     fn is_typing(&self) -> bool {
@@ -240,10 +289,7 @@ impl PageState for StockPage {
     }
 
     fn accept(&mut self, _desk: &Desk<'_>) {
-        if let Some((code, _)) = self.found().first() {
-            let codes = vec![code.clone()];
-            self.show(WantedStock { codes, at: 0, document: None });
-        }
+        self.show_first();
     }
 
     fn leave_field(&mut self, desk: &Desk<'_>) {

@@ -95,6 +95,7 @@ fn with_stocks(workspace: &mut Workspace, reads: &Reads) {
             }
             Ok(invented(code, factor.filter(|name| *name == "tone")))
         }),
+        of_document: Arc::new(|number, _| Ok(if number == 4 { vec!["600517.SH".to_owned()] } else { Vec::new() })),
     });
 }
 
@@ -110,7 +111,7 @@ fn bench(language: Language) -> (Bench, Reads) {
 #[test]
 fn a_document_leads_to_its_stock_and_back() {
     let (mut bench, reads) = bench(Language::Zh);
-    let screen = bench.screen(SMALL, "1jK");
+    let screen = bench.screen(SMALL, "1GkK");
     insta::assert_snapshot!("stock", screen);
     assert_eq!(reads.lock().unwrap()[..], [("600517.SH".to_owned(), Some("tone".to_owned()))]);
     assert!(screen.contains("3/4"), "the document that led here is marked: {screen}");
@@ -124,7 +125,7 @@ fn a_document_leads_to_its_stock_and_back() {
 #[test]
 fn a_stock_is_wide_and_english_and_may_be_seen_near_at_hand() {
     let (mut bench, _) = bench(Language::En);
-    insta::assert_snapshot!("stock_english", bench.screen(LARGE, "1K"));
+    insta::assert_snapshot!("stock_english", bench.screen(LARGE, "1GK"));
     insta::assert_snapshot!("stock_zoomed_english", bench.screen(LARGE, "++++"));
     let narrow = bench.screen(LARGE, "");
     assert!(narrow.contains("30 days") && bench.screen(LARGE, "----").contains("296 days"), "{narrow}");
@@ -148,7 +149,7 @@ fn left_and_right_go_along_the_documents_and_enter_reads_one_that_a_filter_hides
 #[test]
 fn another_factor_is_read_and_one_that_is_not_built_says_so() {
     let (mut bench, reads) = bench(Language::Zh);
-    assert!(bench.screen(LARGE, "1K").contains("tone 文档前 "));
+    assert!(bench.screen(LARGE, "1GK").contains("tone 文档前 "));
     let screen = bench.screen(LARGE, "f");
     assert!(screen.contains("tfidf: 尚未计算"), "{screen}");
     assert_eq!(reads.lock().unwrap().last().unwrap().1.as_deref(), Some("tfidf"));
@@ -178,6 +179,27 @@ fn the_next_session_shows_the_same_stock() {
     bench.leave();
     let mut bench = Bench::come_back(&dir, |w| with_stocks(w, &reads));
     assert_eq!(bench.screen(LARGE, ""), left);
+    bench.press("<esc>");
+    assert_eq!(bench.app.page, Page::Corpus);
+}
+
+#[test]
+fn the_palette_leads_to_a_stock() {
+    let (mut bench, _) = bench(Language::Zh);
+    let screen = bench.screen(LARGE, "8:启澜生物");
+    assert!(screen.contains("个股 ›"), "{screen}");
+    assert!(bench.screen(LARGE, "<down><enter>").contains("300731.SZ"));
+    bench.press("<esc>");
+    assert_eq!(bench.app.page, Page::Ledger);
+    // What means no stock stands in the field, to be typed anew.
+    assert!(bench.screen(LARGE, ":没有这只<down><enter>").contains("没有这样的股票"));
+}
+
+#[test]
+fn a_document_without_codes_leads_to_the_stock_that_it_is_linked_to() {
+    let (mut bench, _) = bench(Language::Zh);
+    // The fifth document of the corpus is given no code.
+    assert!(bench.screen(LARGE, "1f坐标<enter>K").contains("600517.SH 瑞禾电气"));
     bench.press("<esc>");
     assert_eq!(bench.app.page, Page::Corpus);
 }

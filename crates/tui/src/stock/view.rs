@@ -61,7 +61,7 @@ pub(super) fn draw(context: &PageContext<'_>, page: &StockPage, frame: &mut Fram
     }
     let title = format!(" {} ", context.say(words::STOCK));
     let (Some(code), Some(loaded)) = (page.code(), &page.loaded) else {
-        let word = if page.coming.is_some() { words::READING } else { own::NO_STOCK };
+        let word = if page.coming.is_some() || page.linked.is_some() { words::READING } else { own::NO_STOCK };
         return look::message(Line::styled(context.say(word), look::DIM), look::pane(title, true), frame, area);
     };
     let stock = match (loaded.get(), loaded.fault()) {

@@ -6,6 +6,7 @@ words! {
     FIND: "代码、简称或拼音首字母：", "code, name or pinyin initials: ";
     FIND_HINT: "Enter 打开第一只 · Esc 返回", "Enter opens the first one · Esc goes back";
     NONE_FOUND: "没有这样的股票", "no such stock";
+    NOT_LINKED: "这篇文档没有关联到任何股票", "this document is linked to no stock";
     NO_STOCK: "按 / 输入代码、简称或拼音首字母。", "Press / and type a code, a name or pinyin initials.";
     NO_DOCUMENTS: "没有关于这只股票的文档。", "There are no documents on this stock.";
     NO_PRICES: "行情表中没有它的收盘价。", "The price table has no close of it.";

@@ -397,8 +397,7 @@ impl PageState for TextPage {
     fn stock(&self) -> Option<WantedStock> {
         let shown = self.shown.as_ref().filter(|shown| shown.place.is_some())?;
         let codes: Vec<String> = shown.subject.document.codes.iter().map(|code| code.to_string()).collect();
-        let document = u32::try_from(shown.number).ok();
-        Some(WantedStock { codes, at: 0, document }).filter(|wanted| !wanted.codes.is_empty())
+        Some(WantedStock { codes, at: 0, document: u32::try_from(shown.number).ok() })
     }
 
     fn command(&self, desk: &Desk<'_>) -> Option<String> {
