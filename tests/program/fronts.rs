@@ -202,7 +202,7 @@ fn a_run_that_is_left_behind_goes_on_and_the_next_workbench_follows_it() {
     let (drawn, code) = on_a_terminal(folder.path(), &["run", "-c", "workbench.toml", "--lang", "en"], |keys| {
         wait_until("the documents", || has("\"ingest\""));
         keys.press("q");
-        keys.see("let them go on in the background");
+        keys.see("d background");
         keys.press("d");
     });
     assert_eq!(code, Some(0), "{drawn}");
