@@ -159,6 +159,6 @@ mod tests {
         scribe.line("一".to_owned());
         let fault = scribe.fault.clone();
         scribe.finish(SOON);
-        assert!(fault.lock().unwrap().as_ref().unwrap().contains("cannot make the folder"));
+        assert!(fault.lock().unwrap().as_ref().unwrap().en.contains("cannot make the folder"));
     }
 }

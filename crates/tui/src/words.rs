@@ -50,8 +50,8 @@ words! {
     HELP_HINT: "j/k 滚动 · Esc 关闭", "j/k scroll · Esc close";
     NO_REPORT: "这个因子还没有报告：按 R 生成", "there is no report on this factor yet: press R";
     OPENED: "已打开", "opened";
-    LINE: "第几行：", "line";
-    FILTER_BY: "筛选文档：", "documents with";
+    LINE: "行", "line";
+    FILTER_BY: "筛选文档", "documents with";
     OWN_COLOURS: "自己的配色", "your own colours";
     YES_NO: "y 是 · n 否", "y yes · n no";
     ASK_LIBRARY: "这个项目的配置（[onnx] library）指定了一个本机代码库。加载它，就是以你的权限运行其中的代码。信任并加载吗？这个回答会记住，文件改变后再问。",
