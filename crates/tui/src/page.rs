@@ -116,6 +116,17 @@ pub(crate) fn exact(value: f64) -> String {
     if value.is_finite() { value.to_string() } else { String::new() }
 }
 
+/// Stocks that a page lists.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WantedStock {
+    /// Their codes, in the order of the list; none: those that the document is linked to.
+    pub codes: Vec<String>,
+    /// The one that is marked.
+    pub at: usize,
+    /// The number in the corpus of the document that is marked.
+    pub document: Option<u32>,
+}
+
 /// A chart as it is saved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart {

@@ -8,8 +8,7 @@ use super::action::Action;
 use super::context::PageContext;
 use super::desk::Desk;
 use super::field::Field;
-use super::page::{Chart, Table};
-use super::stock::WantedStock;
+use super::page::{Chart, Table, WantedStock};
 
 /// Lines by which one step of the wheel moves what is under it.
 pub(crate) const WHEEL_LINES: usize = 3;

@@ -1,5 +1,6 @@
 //! Restores the workbench as it was left, and keeps its state for the next start.
 
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -17,6 +18,11 @@ const REMEMBER_EVERY: Duration = Duration::from_secs(60);
 
 /// The time that the last writing of log and session may take when the workbench is left.
 const LAST_WORDS: Duration = Duration::from_secs(3);
+
+/// Writes a line where the shell's user sees it; nothing can be done about a terminal that is gone.
+fn say_to_shell(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
 
 impl App {
     /// Restores the place of an earlier session, and begins to keep this one.
@@ -118,8 +124,8 @@ impl App {
         {
             // The terminal is the shell's again, and the shell is told.
             match detach(&self.to_detach) {
-                Ok(()) => eprintln!("{}", self.say(words::GOES_ON_BEHIND)),
-                Err(error) => eprintln!("{}: {error:#}", self.say(words::NOT_DETACHED)),
+                Ok(()) => say_to_shell(self.say(words::GOES_ON_BEHIND)),
+                Err(error) => say_to_shell(&format!("{}: {error:#}", self.say(words::NOT_DETACHED))),
             }
         }
         if self.jobs.log.scribe().is_some() {

@@ -63,9 +63,8 @@ use super::field::Field;
 use super::kit::{Overlay, TableLayout};
 use super::list::{Cursor, moved};
 use super::look;
-use super::page::Table;
+use super::page::{Table, WantedStock};
 use super::page_state::{PageState, WHEEL_LINES};
-use super::stock::WantedStock;
 
 use inkstone_base::language::Message;
 

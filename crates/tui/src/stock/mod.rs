@@ -20,7 +20,7 @@ use super::desk::{Desk, PageRequest};
 use super::errand::Errand;
 use super::field::Field;
 use super::list::Cursor;
-use super::page::{Page, Table};
+use super::page::{Page, Table, WantedStock};
 use super::page_state::PageState;
 use super::pinyin;
 use inkstone_base::job::Ctx;
@@ -38,17 +38,6 @@ pub struct StockBench {
     pub read: Arc<dyn Fn(&str, Option<&str>, &Ctx) -> Result<Stock> + Send + Sync>,
     /// The codes of the stocks that a document of this number is linked to.
     pub of_document: Arc<dyn Fn(u32, &Ctx) -> Result<Vec<String>> + Send + Sync>,
-}
-
-/// Stocks that a page lists.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct WantedStock {
-    /// Their codes, in the order of the list; none: those that the document is linked to.
-    pub codes: Vec<String>,
-    /// The one that is marked.
-    pub at: usize,
-    /// The number in the corpus of the document that is marked.
-    pub document: Option<u32>,
 }
 
 /// Trading days on the axis, from the widest to the narrowest; 0 shows all.

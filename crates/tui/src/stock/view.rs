@@ -6,13 +6,14 @@ use ratatui::style::{Color, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Paragraph};
 
+use super::StockPage;
 use super::axis::TimeAxis;
 use super::words as own;
-use super::{StockPage, WantedStock};
 use crate::charts::{Axes, Curve, draw_lines, layer_style};
 use crate::context::PageContext;
 use crate::desk::Desk;
 use crate::list::{self, ListColumn};
+use crate::page::WantedStock;
 use crate::page::{Table, exact};
 use crate::words::{self, Word};
 use crate::{bars, field, figures, look, width};

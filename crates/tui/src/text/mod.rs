@@ -37,9 +37,8 @@ use super::desk::{Desk, PageRequest};
 use super::errand::Errand;
 use super::field::Field;
 use super::list::Cursor;
-use super::page::Table;
+use super::page::{Table, WantedStock};
 use super::page_state::{PageState, WHEEL_LINES};
-use super::stock::WantedStock;
 use inkstone_base::job::Ctx;
 use inkstone_base::language::{Message, Word};
 
