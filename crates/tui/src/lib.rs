@@ -318,7 +318,7 @@ pub fn picture(workspace: Workspace, size: (u16, u16), keys: &str, patience: Dur
     picture_from(workspace, size, |_| (), keys, patience)
 }
 
-/// Draws the page of one stock as [`picture`] does, with a factor's values.
+/// Draws the page of one stock as [`picture()`] does, with a factor's values.
 pub fn picture_of_stock(
     workspace: Workspace,
     size: (u16, u16),
