@@ -15,7 +15,7 @@ words! {
 
     ASK_CANCEL: "停止这个任务？已完成的部分保留，下次从那里继续。", "Stop this job? Finished work is kept, and the next run continues from there.";
     ASK_QUIT: "还有任务没有结束。全部停止并退出？", "Some jobs are still running. Stop them all and quit?";
-    ASK_QUIT_OR_DETACH: "还有任务没有结束。全部停止并退出，还是让它们在后台继续？", "Some jobs are still running. Stop them all and quit, or let them go on in the background?";
+    ASK_QUIT_OR_DETACH: "还有任务没有结束。停止并退出，还是在后台继续？", "Some jobs are still running. Stop them all and quit, or let them go on in the background?";
     YES_NO_DETACH: "y 停止 · d 后台继续 · n 留下", "y stop · d background · n stay";
     DETACHED_RUN: "后台运行", "background run";
     ATTACHED: "已接上后台的运行；c 停止它，q 离开而不停止它", "following the background run; c stops it, q leaves it running";
