@@ -6,7 +6,7 @@
 use std::borrow::Borrow;
 use std::cell::Cell;
 use std::fmt;
-use std::io;
+use std::io::{self, IsTerminal};
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -25,6 +25,11 @@ static CHINESE: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
     static ON_THIS_THREAD: Cell<Option<Language>> = const { Cell::new(None) };
+}
+
+/// True on the console of the Linux kernel, which draws neither Chinese nor braille.
+pub fn is_kernel_console() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "linux") && io::stderr().is_terminal()
 }
 
 impl Language {
@@ -59,8 +64,7 @@ impl Language {
     /// The language of the environment: `INKSTONE_LANG`, else the locale; English on the console of the Linux kernel, which draws no Chinese.
     pub fn of_environment() -> Language {
         let names = ["INKSTONE_LANG", "LC_ALL", "LC_MESSAGES", "LANG"];
-        let is_console = std::env::var("TERM").is_ok_and(|term| term == "linux");
-        let names = if is_console { &names[..1] } else { &names[..] };
+        let names = if is_kernel_console() { &names[..1] } else { &names[..] };
         let set = names.iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
         if set.is_some_and(|value| value.starts_with("zh")) { Language::Zh } else { Language::En }
     }

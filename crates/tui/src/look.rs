@@ -7,6 +7,8 @@ use ratatui::symbols::Marker;
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Block, BorderType, Paragraph, Wrap};
 
+use inkstone_base::language::is_kernel_console;
+
 pub(crate) const PLAIN: Style = Style::new();
 pub(crate) const DIM: Style = Style::new().fg(Color::DarkGray);
 pub(crate) const STRONG: Style = Style::new().add_modifier(Modifier::BOLD);
@@ -23,11 +25,6 @@ pub(crate) const TOKENS: [Style; 2] = [Style::new().fg(Color::Cyan), Style::new(
 /// The marks of lines in charts: braille, or on the console of the kernel, which has no braille, dots.
 pub(crate) fn marker() -> Marker {
     if is_kernel_console() { Marker::Dot } else { Marker::Braille }
-}
-
-/// True on the console of the Linux kernel, which draws neither braille nor Chinese.
-pub(crate) fn is_kernel_console() -> bool {
-    std::env::var_os("TERM").is_some_and(|term| term == "linux")
 }
 
 /// A frame around a part of the page; the one with the focus is bright.
