@@ -65,7 +65,7 @@ pub(super) fn run(args: &Args, global: &Global) -> Result<ExitCode> {
     }))
 }
 
-/// What the chart of prices shows, in figures.
+/// Figures of the price chart: its first and last day, the last, highest and lowest close, and days by state.
 fn prices(stock: &Stock) -> Value {
     let there: Vec<usize> = (0..stock.dates.len()).filter(|t| stock.close[*t].is_finite()).collect();
     let Some((&first, &last)) = there.first().zip(there.last()) else { return Value::Null };
@@ -74,6 +74,7 @@ fn prices(stock: &Stock) -> Value {
         let at = if highest { there.iter().max_by(by) } else { there.iter().min_by(by) };
         at.map(|t| json!({"date": stock.dates[*t], "close": stock.close[*t]}))
     };
+    let traded = [DayState::Traded, DayState::UpLimit, DayState::DownLimit].map(|state| stock.days(state));
     json!({
         "from": stock.dates[first],
         "to": stock.dates[last],
@@ -81,7 +82,7 @@ fn prices(stock: &Stock) -> Value {
         "change": stock.close[last] / stock.close[first] - 1.0,
         "highest": extreme(true),
         "lowest": extreme(false),
-        "days_traded": there.len() - stock.days(DayState::Suspended).min(there.len()),
+        "days_traded": traded.iter().sum::<usize>(),
         "days_suspended": stock.days(DayState::Suspended),
         "days_at_upper_limit": stock.days(DayState::UpLimit),
         "days_at_lower_limit": stock.days(DayState::DownLimit),

@@ -33,7 +33,7 @@ pub struct StockReader {
     factor: Kept<TableByName>,
 }
 
-/// What was made of some files, and the times of these files.
+/// A value made from files, and the times of those files.
 type Kept<T> = Mutex<Option<(Vec<FileTime>, Arc<T>)>>;
 
 struct StockPrices {
@@ -168,7 +168,7 @@ impl StockReader {
     }
 }
 
-/// What `read` made of these files; it is made anew when one of them has changed.
+/// The value that `read` makes from the files. `read` runs again when one of the files has changed.
 fn kept<T>(
     place: &Kept<T>,
     files: impl IntoIterator<Item = PathBuf>,

@@ -81,7 +81,7 @@ struct ColourNames(BTreeMap<String, String>);
 impl TryFrom<ColourNames> for Colours {
     type Error = Message;
 
-    /// What a file leaves out is as in the dark theme, or in the light one where the ground is light.
+    /// A colour that the file does not name is the dark theme's; if the ground of the file is light, it is the light theme's.
     fn try_from(ColourNames(names): ColourNames) -> Result<Colours, Message> {
         let mut read = BTreeMap::new();
         for (name, value) in &names {

@@ -103,7 +103,7 @@ fn follow(log: &Path, ctx: &Ctx) -> Result<Vec<Report>> {
         let (mut read, mut done, mut last) = (0, 0, String::new());
         loop {
             ctx.check()?;
-            // What is written before the end of the run is read after it.
+            // Asked before reading, so that the last lines of a run that ends now are read as well.
             let goes_on = is_at_work(log);
             for line in lines_from(log, &mut read)?.lines().filter(|line| !line.trim().is_empty()) {
                 if let Some(share) = share_in(line).filter(|share| *share > done) {
@@ -142,8 +142,8 @@ fn lines_from(log: &Path, place: &mut u64) -> Result<String> {
 /// The percentage of the whole run that a line of progress tells: `run        43 %, stage 5 of 5`.
 fn share_in(line: &str) -> Option<u64> {
     let mut words = line.split_whitespace();
-    let whole = words.next().filter(|word| ["run", "运行"].contains(word));
-    whole.and(words.next())?.parse().ok().filter(|share| *share <= 100)
+    let name = words.next().filter(|word| ["run", "运行"].contains(word));
+    name.and(words.next())?.parse().ok().filter(|share| *share <= 100)
 }
 
 /// Tells the processes of a detached run to end; what they have finished is kept.

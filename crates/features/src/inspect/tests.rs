@@ -198,11 +198,11 @@ fn scores_are_read_part_by_part_and_of_a_column_that_is_there() {
     let (_dir, _, store) = project();
     let id = dense(&store);
     let ctx = Ctx::new(1, 0).unwrap();
-    let of = |column| scores(&store.set(&id).unwrap().unwrap(), column, &ctx);
-    let found = of(1).unwrap();
+    let read = |column| scores(&store.set(&id).unwrap().unwrap(), column, &ctx);
+    let found = read(1).unwrap();
     assert_eq!((found.len(), &found[0][..2], found[1].as_slice()), (2, &[0.0, 7.0][..], &[0.1, 0.0][..]));
     assert!(found[0][2].is_nan());
-    assert_eq!(of(0).unwrap()[1], [2.0, 1.0]);
-    let error = of(2).unwrap_err().to_string();
+    assert_eq!(read(0).unwrap()[1], [2.0, 1.0]);
+    let error = read(2).unwrap_err().to_string();
     assert!(error.contains("has no column 3"), "{error}");
 }

@@ -29,7 +29,7 @@ pub struct ScoredFeature {
     pub column: usize,
 }
 
-/// What of a column is to be shown over the table, once the facts are there that it needs.
+/// Frequencies or a summary of a column, to be shown over the table once the facts that the column needs are there.
 pub(super) struct Count {
     pub by: By,
     /// True for frequencies, false for a summary.
@@ -43,7 +43,7 @@ pub(super) struct Asked {
     features: Option<Errand<Vec<ScoredFeature>>>,
     details: Option<Loading<PartDetails>>,
     /// Parts whose details had been read when the version of the facts was last raised.
-    told: usize,
+    parts_counted: usize,
     scores: Vec<(Arc<str>, Errand<Scores>)>,
     /// Features that could not be read.
     failed: Vec<Arc<str>>,
@@ -143,8 +143,8 @@ impl CorpusPage {
                 self.catalogue.facts.take_details(part, details);
             }
             let read = self.catalogue.facts.parts_read();
-            if read > self.asked.told && (ended || read >= 2 * self.asked.told) {
-                self.asked.told = read;
+            if read > self.asked.parts_counted && (ended || read >= 2 * self.asked.parts_counted) {
+                self.asked.parts_counted = read;
                 self.catalogue.facts.version += 1;
             }
             if ended {
@@ -204,11 +204,12 @@ impl CorpusPage {
         {
             let catalogue = self.catalogue.clone();
             let read = move |part: usize| match catalogue.slot(part) {
-                // What cannot be read has no details; the table says why.
+                // A part that cannot be read has no details; the table says why.
                 PartSlot::Read(listed) => PartDetails::read(&index, part, listed).unwrap_or_default(),
                 _ => PartDetails::default(),
             };
-            self.asked.told = if self.catalogue.facts.parts_read() == 0 { 0 } else { self.asked.told };
+            self.asked.parts_counted =
+                if self.catalogue.facts.parts_read() == 0 { 0 } else { self.asked.parts_counted };
             self.asked.details = Some(Loading::begin(desk, "read the details", left, (wanted, all), read));
         }
     }

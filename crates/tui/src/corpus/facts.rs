@@ -1,4 +1,4 @@
-//! What is told of documents beside what is listed at once: who published them, how long they are, the first words of those without a
+//! Facts of documents that the list has no room for at first: who published them, how long they are, the first words of those without a
 //! title, scores of features, and the user's notes. It is read when it is asked for, and comes part by part.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -124,7 +124,7 @@ impl Scores {
         rows.len() == self.parts.len() && rows.zip(&self.parts).all(|(rows, part)| part.len() == rows)
     }
 
-    fn of(&self, (part, row): (usize, usize)) -> f64 {
+    fn score(&self, (part, row): (usize, usize)) -> f64 {
         self.parts.get(part).and_then(|part| part.get(row)).map_or(f64::NAN, |value| f64::from(*value))
     }
 }
@@ -184,14 +184,14 @@ impl Facts {
         self.details.get(&part)?.lengths.get(row).copied()
     }
 
-    /// Its first words, where it has no title.
+    /// The first words of the body, where the document has no title.
     pub(super) fn opening(&self, (part, row): (usize, usize)) -> Option<&str> {
         self.details.get(&part)?.openings.get(&u32::try_from(row).ok()?).map(|text| &**text)
     }
 
     /// The value of a feature; NaN where there is none.
     pub(super) fn score(&self, place: (usize, usize), name: &str) -> f64 {
-        self.scores(name).map_or(f64::NAN, |scores| scores.of(place))
+        self.scores(name).map_or(f64::NAN, |scores| scores.score(place))
     }
 }
 

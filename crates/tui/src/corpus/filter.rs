@@ -106,7 +106,7 @@ fn in_language(names: &[&'static str], language: Language) -> &'static str {
     names.iter().find(fits).map_or("", |name| name)
 }
 
-/// What a filter reads beside the table.
+/// The facts of documents that a filter needs beside the table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Needs {
     pub details: bool,

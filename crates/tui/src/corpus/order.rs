@@ -19,7 +19,7 @@ const SHORT: usize = 48;
 /// The rank of what is missing, which comes last whichever way the rest is sorted.
 const MISSING: u32 = u32::MAX;
 
-/// Begins the name of a column with the scores of a feature.
+/// Prefix of the id of a column that holds the scores of a feature.
 const FEATURE: &str = "feature:";
 
 /// A column of the table.
@@ -63,7 +63,7 @@ impl By {
         By::Corpus,
     ];
 
-    /// Its name in a session.
+    /// The name of the column in a session.
     pub(super) fn id(&self) -> Cow<'static, str> {
         Cow::Borrowed(match self {
             By::Corpus => "corpus",
@@ -123,11 +123,11 @@ impl Ranks {
     /// Computes the ranks that take long, before they are asked for.
     pub(crate) fn prepare(&self, catalogue: &Catalogue) {
         for by in [By::Time, By::Code, By::Title] {
-            self.of(&by, catalogue);
+            self.ranks(&by, catalogue);
         }
     }
 
-    fn of(&self, by: &By, catalogue: &Catalogue) -> RanksOfColumn {
+    fn ranks(&self, by: &By, catalogue: &Catalogue) -> RanksOfColumn {
         let version = if by.is_fact() { catalogue.facts.version } else { 0 };
         let column = {
             let mut columns = self.columns.lock().unwrap_or_else(PoisonError::into_inner);
@@ -146,7 +146,7 @@ impl Ranks {
         if *order == SortOrder::default() {
             return rows;
         }
-        let ranks = (order.by != By::Corpus).then(|| self.of(&order.by, catalogue));
+        let ranks = (order.by != By::Corpus).then(|| self.ranks(&order.by, catalogue));
         let ranks = ranks.as_ref().and_then(|ranks| ranks.get());
         let key = |row: u32| {
             let rank = ranks.map_or(row, |ranks| ranks[row as usize]);

@@ -33,7 +33,7 @@ struct Wealth {
     values: Vec<f64>,
 }
 
-/// What is compared, as it was read.
+/// The factors of the project, compared two by two.
 pub(super) struct ComparedFactors {
     found: Comparison,
     /// By factor.

@@ -169,7 +169,7 @@ type CellOf<S> = Box<dyn for<'a> Fn(&'a S, usize, Language) -> Cell<'a> + Send +
 
 /// A column of a table over the source `S`.
 pub(crate) struct Column<S: ?Sized> {
-    /// Its name in sessions.
+    /// The name of the column in sessions.
     pub id: Cow<'static, str>,
     pub title: Title,
     /// Cells of the screen in a wide and in a narrow table; 0 takes what the others leave, which one column may do.

@@ -108,9 +108,9 @@ impl TableLayout {
     /// The column with the mark.
     pub(crate) fn marked<'c, S: ?Sized>(&self, columns: &'c [Column<S>], total: usize) -> Option<&'c Column<S>> {
         let shown = self.shown(columns, total);
-        let of = |id: &str| shown.iter().copied().find(|column| column.id == id);
-        let marked = self.mark.as_deref().and_then(of);
-        marked.or_else(|| of(&self.sort.as_ref()?.column)).or_else(|| shown.first().copied())
+        let with_id = |id: &str| shown.iter().copied().find(|column| column.id == id);
+        let marked = self.mark.as_deref().and_then(with_id);
+        marked.or_else(|| with_id(&self.sort.as_ref()?.column)).or_else(|| shown.first().copied())
     }
 
     /// The columns from the first in sight on that fit.
@@ -318,7 +318,7 @@ fn spans<S: ?Sized>(cell: &Cell<'_>, place: &Placed<'_, S>) -> Vec<Span<'static>
     let text = cell.on_screen(place.cells);
     let filled = if place.column.right { width::right(&text, place.cells) } else { width::left(&text, place.cells) };
     let style = cell.style.unwrap_or_default();
-    // What is shown of a text that begins with it as it is written; of others no passage is known.
+    // Hits are places in the text as it is written, and hold only as far as the cell shows the text unchanged.
     let kept = text.bytes().zip(filled.bytes()).take_while(|(a, b)| a == b).count();
     let mut spans = Vec::new();
     let mut from = 0;

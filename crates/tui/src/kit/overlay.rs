@@ -30,7 +30,7 @@ pub(crate) enum Content {
     Summary { column: String, title: Title, found: Summary },
 }
 
-/// What an action at an overlay asks of its table.
+/// A change of the table that an action at an overlay asks for.
 pub(crate) enum Answer {
     /// Nothing: it is no action of the overlay.
     Passed,
@@ -52,7 +52,7 @@ impl Overlay {
         match &self.content {
             Content::Columns => columns.len(),
             Content::Frequencies { found, .. } => found.lines.len(),
-            Content::Summary { found, .. } => found.told(language).len(),
+            Content::Summary { found, .. } => found.lines(language).len(),
         }
     }
 
@@ -113,7 +113,7 @@ impl Overlay {
         Answer::Done
     }
 
-    /// What was counted, as it is copied; none of a choice of columns.
+    /// The frequencies or the summary as a table to copy; none for a choice of columns.
     pub(crate) fn copied(&self, language: Language) -> Option<Table> {
         match &self.content {
             Content::Columns => None,
@@ -127,7 +127,7 @@ impl Overlay {
                 Some(Table { header, rows: found.lines.iter().map(row).collect() })
             }
             Content::Summary { title, found, .. } => {
-                let rows = found.told(language).into_iter().map(|(name, value)| vec![name, value]).collect();
+                let rows = found.lines(language).into_iter().map(|(name, value)| vec![name, value]).collect();
                 Some(Table { header: vec![String::new(), title.to(language).to_owned()], rows })
             }
         }
@@ -187,10 +187,10 @@ impl Overlay {
             }
             Content::Frequencies { found, .. } => draw_frequencies(found, self.cursor, language, frame, table),
             Content::Summary { found, .. } => {
-                let told = found.told(language);
-                let row = |at: usize| (vec![told[at].0.clone(), told[at].1.clone()], look::PLAIN);
+                let lines = found.lines(language);
+                let row = |at: usize| (vec![lines[at].0.clone(), lines[at].1.clone()], look::PLAIN);
                 let titles = [ListColumn::text("", 20), ListColumn::text(say(w::VALUE), 0)];
-                list::draw(&titles, told.len(), self.cursor, row, frame, table);
+                list::draw(&titles, lines.len(), self.cursor, row, frame, table);
             }
         }
     }

@@ -7,10 +7,10 @@ use crate::words::Word;
 use crate::{Language, figures};
 use inkstone_base::stats;
 
-/// Quantiles that are told, in percent.
+/// Quantiles of the summary, in percent.
 const QUANTILES: [usize; 7] = [1, 5, 25, 50, 75, 95, 99];
 
-/// What is told of a column, a line each.
+/// Statistics of a column, one on each line.
 #[derive(Clone, Debug, PartialEq)]
 enum Line {
     Count(Word, u64),
@@ -71,14 +71,14 @@ impl Summary {
     }
 
     /// Names and values, a pair a line.
-    pub(super) fn told(&self, language: Language) -> Vec<(String, String)> {
+    pub(super) fn lines(&self, language: Language) -> Vec<(String, String)> {
         let number = |value: f64| if value.is_finite() { short(value) } else { "–".to_owned() };
-        let told = |line: &Line| match line {
+        let pair = |line: &Line| match line {
             Line::Count(word, n) => (word.to(language).to_owned(), figures::count(*n)),
             Line::Number(word, value) => (word.to(language).to_owned(), number(*value)),
             Line::Quantile(share, value) => (format!("{share} % {}", w::QUANTILE.to(language)), number(*value)),
             Line::Text(word, text) => (word.to(language).to_owned(), text.clone()),
         };
-        self.0.iter().map(told).collect()
+        self.0.iter().map(pair).collect()
     }
 }

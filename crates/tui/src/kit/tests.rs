@@ -160,10 +160,10 @@ fn marked_rows_are_listed_alone_and_stay_marked_in_any_order() {
 fn a_summary_has_counts_and_quantiles() {
     let values = [1.0, 2.0, 2.0, 7.0].map(|value| vec![Value::Number(value)]);
     let summary = Summary::of(values.into_iter().chain([vec![Value::Missing]]));
-    let told: Vec<String> =
-        summary.told(Language::En).into_iter().map(|(name, value)| format!("{name} {value}")).collect();
+    let lines: Vec<String> =
+        summary.lines(Language::En).into_iter().map(|(name, value)| format!("{name} {value}")).collect();
     assert_eq!(
-        told[..8],
+        lines[..8],
         [
             "rows 5",
             "missing 1",
@@ -175,7 +175,7 @@ fn a_summary_has_counts_and_quantiles() {
             "standard deviation 2.70801"
         ]
     );
-    assert_eq!(told[9], "5 % quantile 1.15");
+    assert_eq!(lines[9], "5 % quantile 1.15");
 }
 
 #[test]
@@ -204,10 +204,13 @@ fn times_are_counted_by_days_or_months_and_gaps_are_seen() {
         let lines = counting.end().lines;
         lines.into_iter().map(|(group, n)| (group.label(Language::En), n)).collect::<Vec<_>>()
     };
-    let of = |lines: &[(&str, u64)]| lines.iter().map(|(day, n)| ((*day).to_owned(), *n)).collect::<Vec<_>>();
-    assert_eq!(count(&["2024-01-03", "2024-01-01"]), of(&[("2024-01-01", 1), ("2024-01-02", 0), ("2024-01-03", 1)]));
+    let expected = |lines: &[(&str, u64)]| lines.iter().map(|(day, n)| ((*day).to_owned(), *n)).collect::<Vec<_>>();
+    assert_eq!(
+        count(&["2024-01-03", "2024-01-01"]),
+        expected(&[("2024-01-01", 1), ("2024-01-02", 0), ("2024-01-03", 1)])
+    );
     assert_eq!(
         count(&["2023-12-31", "2024-03-08"]),
-        of(&[("2023-12", 1), ("2024-01", 0), ("2024-02", 0), ("2024-03", 1)])
+        expected(&[("2023-12", 1), ("2024-01", 0), ("2024-02", 0), ("2024-03", 1)])
     );
 }

@@ -237,7 +237,7 @@ impl TableView {
         self.layout.draw(&kind.columns, source, language, state, line, frame, area);
     }
 
-    /// What narrows the list, for the title of its pane: ` · 仅 原因 = 空标题 · 标记 3`.
+    /// The group and the marks that narrow the list, for the title of the pane: ` · 仅 原因 = 空标题 · 标记 3`.
     pub(crate) fn about<S: ?Sized>(&self, kind: &TableKind<S>, language: Language) -> String {
         let mut text = String::new();
         if let Some((id, group)) = &self.only {

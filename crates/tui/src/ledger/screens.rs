@@ -367,7 +367,7 @@ fn two_trials_stand_beside_one_another_with_what_differs() {
     // The marked one itself is shown as ever, and without a mark so are all.
     assert!(!bench.screen(LARGE, "<esc>kL").contains("不同的设置"));
     assert!(!bench.screen(LARGE, "mj").contains("不同的设置"));
-    // What was deleted has no settings to compare.
+    // A deleted entry has no settings to compare.
     let screen = bench.screen(LARGE, "gm/字典<enter>");
     assert!(screen.contains("有一条已删除"), "{screen}");
 }

@@ -33,7 +33,7 @@ pub(super) enum FormRow {
 pub(super) struct Form {
     kinds: Vec<TrainableModel>,
     kind: usize,
-    /// What is typed to find a kind.
+    /// The letters typed to find a kind.
     wanted_kind: Field,
     input: Field,
     /// Index of the chosen format in `FORMATS`.

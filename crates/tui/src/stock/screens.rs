@@ -191,7 +191,7 @@ fn the_palette_leads_to_a_stock() {
     assert!(bench.screen(LARGE, "<down><enter>").contains("300731.SZ"));
     bench.press("<esc>");
     assert_eq!(bench.app.page, Page::Ledger);
-    // What means no stock stands in the field, to be typed anew.
+    // Letters that mean no stock stay in the field, to be corrected.
     assert!(bench.screen(LARGE, ":没有这只<down><enter>").contains("没有这样的股票"));
 }
 

@@ -161,7 +161,7 @@ fn the_form_has_every_kind_with_the_flags_and_defaults_of_the_command_line() {
             assert!(about.zh.chars().any(|c| ('一'..='龥').contains(&c)), "{} --{flag}: {about:?}", kind.name);
             assert!(about.en.chars().any(|c| c.is_ascii_alphabetic()), "{} --{flag}: {about:?}", kind.name);
         }
-        // What the form proposes is a command that the command line takes, once what must be given is given.
+        // The command line takes the command of the form as it is proposed, once the required flags are given.
         let output = shown(&dir.path().join(&kind.name));
         let mut args = vec![kind.name.clone(), "--input".to_owned(), clean.clone(), "--output".to_owned(), output];
         for flag in kind.flags.iter().filter(|flag| flag.proposed != flag.default && flag.takes == FlagTakes::Text) {
