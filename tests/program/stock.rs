@@ -69,6 +69,19 @@ fn a_stock_is_told_with_its_documents_their_returns_and_the_factor_around_them()
 }
 
 #[test]
+fn days_without_a_price_are_days_of_suspension_and_not_of_trade() {
+    let desk = Desk::new();
+    let prices = fs::read_to_string(desk.folder().join("prices.csv")).unwrap();
+    let gone = |line: &&str| line.contains("300104") && DAYS[4..6].iter().any(|day| line.starts_with(day));
+    assert_eq!(prices.lines().filter(gone).count(), 2, "{prices}");
+    let kept: Vec<&str> = prices.lines().filter(|line| !gone(line)).collect();
+    desk.write("prices.csv", kept.join("\n") + "\n");
+    desk.run().finished();
+    let prices = &run(desk.folder(), &["stock", "300104"]).finished()["prices"];
+    assert_eq!((&prices["days_traded"], &prices["days_suspended"]), (&Value::from(9), &Value::from(2)), "{prices:#}");
+}
+
+#[test]
 fn two_factors_are_compared_date_by_date() {
     let desk = desk_of_two();
     let compare = |flags: &[&str]| run(desk.folder(), &[&["compare"], flags].concat());

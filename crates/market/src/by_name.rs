@@ -13,7 +13,7 @@ use anyhow::Result;
 use polars_core::prelude::{Column, IntoColumn, NamedFrom, Series};
 use rustc_hash::FxHashMap;
 
-use crate::table::{CODE_NAMES, DATE_NAMES, DailyTable, codes, dates, each_number};
+use crate::table::DailyTable;
 use crate::{Calendar, Market, Security, dates_column};
 use inkstone_base::code::Code;
 use inkstone_base::disk::Scratch;
@@ -36,8 +36,8 @@ impl TableByName {
     /// Turns round the named columns of a table with one row for a date and code; columns that it lacks are left out. The file lies in
     /// `folder`, or where that may not be written in the folder for temporary files.
     pub fn new(table: &DailyTable, columns: &[&str], folder: &Path, ctx: &Ctx) -> Result<TableByName> {
-        let row_dates = dates(&table.require(&DATE_NAMES)?)?;
-        let row_codes = codes(&table.require(&CODE_NAMES)?)?;
+        let row_dates = table.dates()?;
+        let row_codes = table.codes()?;
         ctx.check()?;
         let calendar = Calendar::new(row_dates.distinct.clone())?;
         let codes: Arc<[Code]> = row_codes.distinct.iter().collect::<BTreeSet<_>>().into_iter().cloned().collect();
@@ -53,9 +53,10 @@ impl TableByName {
         let mut found = Vec::new();
         for name in columns {
             ctx.check()?;
-            let Some(column) = table.find(&[name])? else { continue };
             let mut values = vec![f64::NAN; days * codes.len()];
-            each_number(&column, |row, value| values[cells[row] as usize] = value)?;
+            if !table.each_number(&[name], |row, value| values[cells[row] as usize] = value)? {
+                continue;
+            }
             for name in values.chunks(days) {
                 scratch.write(&name.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>())?;
             }

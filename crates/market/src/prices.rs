@@ -12,7 +12,7 @@ use chrono::NaiveDate;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use crate::table::{CODE_NAMES, DATE_NAMES, DailyTable, codes, dates, each_number, read_delimited};
+use crate::table::{DailyTable, read_delimited};
 use crate::{Board, Calendar, Panel, Security};
 use inkstone_base::code::Code;
 use inkstone_base::language::Word;
@@ -103,8 +103,8 @@ impl Market {
     /// The market of a price table, one row per date and code in any order, and of the dated securities (none is fine:
     /// then industries and ST marks are unknown and boards are told by the code).
     pub fn from_table(prices: &DailyTable, securities: &[Security]) -> Result<Market> {
-        let row_dates = dates(&prices.require(&DATE_NAMES)?)?;
-        let row_codes = codes(&prices.require(&CODE_NAMES)?)?;
+        let row_dates = prices.dates()?;
+        let row_codes = prices.codes()?;
         let calendar = Calendar::new(row_dates.distinct.clone())?;
         let codes: Arc<[Code]> = row_codes.distinct.iter().collect::<BTreeSet<_>>().into_iter().cloned().collect();
         let index: FxHashMap<Code, usize> = codes.iter().cloned().enumerate().map(|(i, c)| (c, i)).collect();
@@ -137,9 +137,10 @@ impl Market {
         drop((row_dates, row_codes));
 
         let panel = |names: &[&str]| -> Result<Option<Panel>> {
-            let Some(column) = prices.find(names)? else { return Ok(None) };
             let mut values = vec![f64::NAN; size];
-            each_number(&column, |row, value| values[cells[row] as usize] = value)?;
+            if !prices.each_number(names, |row, value| values[cells[row] as usize] = value)? {
+                return Ok(None);
+            }
             Ok(Some(Panel::from_values(calendar.dates().clone(), codes.clone(), values)))
         };
         let positive = |names: &[&str]| -> Result<Option<Panel>> {

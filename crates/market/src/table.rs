@@ -57,13 +57,16 @@ impl DailyTable {
         }
     }
 
-    /// The first column that bears one of the names, upper or lower case.
-    pub fn find(&self, names: &[&str]) -> Result<Option<Column>> {
+    /// The name of the first column that bears one of the names, upper or lower case.
+    pub fn name_among(&self, names: &[&str]) -> Option<&str> {
         let bears = |name: &str, column: &str| column.trim_start_matches('\u{feff}').eq_ignore_ascii_case(name);
         let there = self.names();
-        let Some(found) = names.iter().find_map(|name| there.iter().find(|column| bears(name, column))) else {
-            return Ok(None);
-        };
+        names.iter().find_map(|name| there.iter().find(|column| bears(name, column))).copied()
+    }
+
+    /// The first column that bears one of the names, upper or lower case.
+    pub fn find(&self, names: &[&str]) -> Result<Option<Column>> {
+        let Some(found) = self.name_among(names) else { return Ok(None) };
         match self {
             DailyTable::Whole(frame) => Ok(Some(frame.column(found)?.clone())),
             DailyTable::Parquet(columns) => columns.column(found).map(Some),
@@ -72,14 +75,82 @@ impl DailyTable {
 
     /// The column of [`DailyTable::find`], or an error that lists what there is.
     pub fn require(&self, names: &[&str]) -> Result<Column> {
-        self.find(names)?.with_context(|| {
-            message!(
-                "没有名为 {} 的列；现有列：{:?}",
-                "no column is named {}; the columns are {:?}",
-                names.join(" or "),
-                self.names()
-            )
-        })
+        self.find(names)?.with_context(|| self.lacks(names))
+    }
+
+    /// The name of [`DailyTable::name_among`], or an error that lists what there is.
+    pub fn require_name(&self, names: &[&str]) -> Result<&str> {
+        self.name_among(names).with_context(|| self.lacks(names))
+    }
+
+    fn lacks(&self, names: &[&str]) -> Message {
+        message!(
+            "没有名为 {} 的列；现有列：{:?}",
+            "no column is named {}; the columns are {:?}",
+            names.join(" or "),
+            self.names()
+        )
+    }
+}
+
+impl DailyTable {
+    /// The dates of the rows.
+    pub fn dates(&self) -> Result<RepeatedValues<NaiveDate>> {
+        self.repeated(&DATE_NAMES, dates_behind)
+    }
+
+    /// The codes of the rows.
+    pub fn codes(&self) -> Result<RepeatedValues<Code>> {
+        self.repeated(&CODE_NAMES, codes_behind)
+    }
+
+    /// Calls `each` with the row and the number of each row of the first column that bears one of the names, NaN where it is empty; false if no
+    /// column does.
+    pub fn each_number(&self, names: &[&str], mut each: impl FnMut(usize, f64)) -> Result<bool> {
+        self.in_pieces(names, |start, piece| numbers_behind(piece, start, |row, number| each(start + row, number)))
+    }
+
+    fn repeated<T: Clone + Eq + Hash>(
+        &self,
+        names: &[&str],
+        read: impl Fn(&Column, usize) -> Result<RepeatedValues<T>>,
+    ) -> Result<RepeatedValues<T>> {
+        let mut all = RepeatedValues { distinct: Vec::new(), rows: Vec::new() };
+        let mut known: FxHashMap<T, u32> = FxHashMap::default();
+        let is_there = self.in_pieces(names, |start, piece| {
+            let piece = read(piece, start)?;
+            let numbers: Vec<u32> = piece
+                .distinct
+                .into_iter()
+                .map(|value| {
+                    *known.entry(value).or_insert_with_key(|value| {
+                        all.distinct.push(value.clone());
+                        (all.distinct.len() - 1) as u32
+                    })
+                })
+                .collect();
+            all.rows.extend(piece.rows.into_iter().map(|row| numbers[row as usize]));
+            Ok(())
+        })?;
+        if !is_there {
+            return Err(self.lacks(names).into());
+        }
+        Ok(all)
+    }
+
+    /// Calls `each` with pieces of the column of [`DailyTable::find`] and the rows before them, so that a long column is never in memory as a
+    /// whole; false if there is no such column.
+    fn in_pieces(&self, names: &[&str], mut each: impl FnMut(usize, &Column) -> Result<()>) -> Result<bool> {
+        let Some(name) = self.name_among(names) else { return Ok(false) };
+        match self {
+            DailyTable::Whole(frame) => each(0, frame.column(name)?)?,
+            DailyTable::Parquet(columns) => {
+                for rows in columns.pieces()? {
+                    each(rows.start, &columns.rows_of_column(name, rows.clone())?)?;
+                }
+            }
+        }
+        Ok(true)
     }
 }
 
@@ -136,12 +207,12 @@ pub(crate) fn read_delimited(bytes: &[u8], separator: u8) -> Result<DataFrame> {
 /// Numbers of a column, NaN for null and empty; a text that is no number is an error with its row.
 pub fn numbers(column: &Column) -> Result<Vec<f64>> {
     let mut numbers = Vec::with_capacity(column.len());
-    each_number(column, |_, number| numbers.push(number))?;
+    numbers_behind(column, 0, |_, number| numbers.push(number))?;
     Ok(numbers)
 }
 
-/// Calls `each` with the row and the number of each row, as [`numbers`] has them.
-pub(crate) fn each_number(column: &Column, mut each: impl FnMut(usize, f64)) -> Result<()> {
+/// Calls `each` with the row and the number of each row, as [`numbers`] has them. Errors count `before` rows before the first.
+fn numbers_behind(column: &Column, before: usize, mut each: impl FnMut(usize, f64)) -> Result<()> {
     if column.dtype() != &DataType::String {
         let column = column
             .cast(&DataType::Float64)
@@ -157,7 +228,7 @@ pub(crate) fn each_number(column: &Column, mut each: impl FnMut(usize, f64)) -> 
                 message!(
                     "列 {1} 第 {0} 行：{text:?} 不是数字",
                     "row {} of column {}: {text:?} is not a number",
-                    row + 1,
+                    before + row + 1,
                     column.name()
                 )
             })?,
@@ -169,8 +240,13 @@ pub(crate) fn each_number(column: &Column, mut each: impl FnMut(usize, f64)) -> 
 
 /// Dates of a column: dates, times, `2024-01-02`, `2024/1/2`, `20240102` as text or number.
 pub fn dates(column: &Column) -> Result<RepeatedValues<NaiveDate>> {
-    let missing =
-        |row: usize| message!("列 {1} 第 {0} 行没有日期", "row {} of column {} has no date", row + 1, column.name());
+    dates_behind(column, 0)
+}
+
+fn dates_behind(column: &Column, before: usize) -> Result<RepeatedValues<NaiveDate>> {
+    let missing = |row: usize| {
+        message!("列 {1} 第 {0} 行没有日期", "row {} of column {} has no date", before + row + 1, column.name())
+    };
     if matches!(column.dtype(), DataType::Date | DataType::Datetime(..)) {
         let frame = frames::frame(vec![column.clone()])?;
         let days = dates_of(&frame, column.name())?;
@@ -184,7 +260,7 @@ pub fn dates(column: &Column) -> Result<RepeatedValues<NaiveDate>> {
             message!(
                 "列 {1} 第 {0} 行：{text:?} 不是日期",
                 "row {} of column {}: {text:?} is not a date",
-                row + 1,
+                before + row + 1,
                 column.name()
             )
         })
@@ -219,7 +295,12 @@ pub fn times(column: &Column) -> Result<Vec<Option<NaiveDateTime>>> {
 
 /// Codes of a column in canonical form, whichever style they are written in; a ticker of another market stays as it is.
 pub fn codes(column: &Column) -> Result<RepeatedValues<Code>> {
-    let empty = |row: usize| message!("列 {1} 第 {0} 行为空", "row {} of column {} is empty", row + 1, column.name());
+    codes_behind(column, 0)
+}
+
+fn codes_behind(column: &Column, before: usize) -> Result<RepeatedValues<Code>> {
+    let empty =
+        |row: usize| message!("列 {1} 第 {0} 行为空", "row {} of column {} is empty", before + row + 1, column.name());
     repeated_texts(column, empty, |row, text| {
         ensure!(!text.is_empty(), empty(row));
         Ok(Code::parse(text).unwrap_or_else(|| Code::canonical(text)))
@@ -287,6 +368,32 @@ mod tests {
         assert_eq!(texts(&frame, "note"), [None, some("x")]);
         assert_eq!(texts(&frame, "name_duplicated_0"), [None, some("y")], "a row may be short");
         assert_eq!(read_delimited(b"a\tb\n1\t2,3\n", b'\t').unwrap().shape(), (1, 2));
+    }
+
+    #[test]
+    fn a_table_in_pieces_has_the_dates_and_codes_of_the_table_as_a_whole() {
+        let rows = 300_000_u32;
+        let codes = (0..rows).map(|row| format!("{:06}.SZ", row * 79 % 5003));
+        let dates = (0..rows).map(|row| format!("2024-01-{:02}", 1 + row / 10_000));
+        let table = |dates: Vec<String>| {
+            let columns = [("code", codes.clone().collect::<Vec<_>>()), ("date", dates)];
+            frames::frame(columns.map(|(name, texts)| Column::new(name.into(), texts)).to_vec()).unwrap()
+        };
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.parquet");
+        let mut frame = table(dates.clone().collect());
+        frames::write_parquet(&path, &mut frame).unwrap();
+        let [pieces, whole] = [DailyTable::open(&path).unwrap(), DailyTable::Whole(frame)];
+        let values = |table: &DailyTable| {
+            let (dates, codes) = (table.dates().unwrap(), table.codes().unwrap());
+            (dates.distinct, dates.rows, codes.distinct, codes.rows)
+        };
+        assert_eq!(values(&pieces), values(&whole));
+        // A row is counted from the first row of the table.
+        let wrong = dates.enumerate().map(|(row, date)| if row == 290_000 { "soon".to_owned() } else { date });
+        frames::write_parquet(&path, &mut table(wrong.collect())).unwrap();
+        let error = format!("{:#}", DailyTable::open(&path).unwrap().dates().err().unwrap());
+        assert!(error.contains("row 290001 of column date: \"soon\" is not a date"), "{error}");
     }
 
     #[test]

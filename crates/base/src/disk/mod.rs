@@ -141,6 +141,13 @@ pub fn sealed_bytes(path: &Path) -> Result<Mmap> {
     checked(path, seal::check)
 }
 
+/// A Parquet file of ours that is as it was written, for readers that map it piece by piece.
+pub fn sealed_file(path: &Path) -> Result<File> {
+    let file = open(path)?;
+    check_with(path, &file, seal::check)?;
+    Ok(file)
+}
+
 /// The bytes of a Parquet file of ours whose footer is as it was written; its pages are not read.
 pub fn sealed_footer(path: &Path) -> Result<Mmap> {
     checked(path, seal::find)

@@ -10,7 +10,7 @@ use super::grid::DayGrid;
 use inkstone_base::code::Code;
 use inkstone_base::data::Report;
 use inkstone_base::{bail, ensure, message};
-use inkstone_market::table::{CODE_NAMES, DATE_NAMES, DailyTable, codes, dates, numbers, times};
+use inkstone_market::table::{CODE_NAMES, DATE_NAMES, DailyTable, times};
 use inkstone_market::{CLOSE, Market, Panel, dates_column};
 use inkstone_tables::corpus::times_column;
 use inkstone_tables::frames;
@@ -141,11 +141,11 @@ impl Factor {
     /// Without a column `known_at` a value counts as known at 15:00:00 of its date: after that day's close, before any later
     /// price. A date that stands for "traded on this day" must be given its `known_at`.
     pub fn from_table(table: &DailyTable, name: &str, market: &Market) -> Result<(Factor, Report)> {
-        let (date_column, code_column) = (table.require(&DATE_NAMES)?, table.require(&CODE_NAMES)?);
-        let value_column = match table.find(&["value", "factor", "score", name])? {
-            Some(column) => column,
+        let named = table.name_among(&["value", "factor", "score", name]);
+        let value_name = match named {
+            Some(name) => name,
             None => {
-                let known = [date_column.name().as_str(), code_column.name().as_str(), "known_at"];
+                let known = [table.require_name(&DATE_NAMES)?, table.require_name(&CODE_NAMES)?, "known_at"];
                 let rest: Vec<&str> = table.names().into_iter().filter(|name| !known.contains(name)).collect();
                 let [only] = rest[..] else {
                     bail!(
@@ -154,14 +154,15 @@ impl Factor {
                         table.names()
                     );
                 };
-                table.require(&[only])?
+                only
             }
         };
-        let (row_dates, row_codes) = (dates(&date_column)?, codes(&code_column)?);
-        drop((date_column, code_column));
-        let values = numbers(&value_column)?;
-        drop(value_column);
-        let numbers_of = |column: &str| table.find(&[column])?.map(|column| numbers(&column)).transpose();
+        let (row_dates, row_codes) = (table.dates()?, table.codes()?);
+        let numbers_of = |name: &str| -> Result<Option<Vec<f64>>> {
+            let mut numbers = Vec::with_capacity(row_dates.rows.len());
+            Ok(table.each_number(&[name], |_, number| numbers.push(number))?.then_some(numbers))
+        };
+        let values = numbers_of(value_name)?.unwrap_or_default();
         let (raw, documents) = (numbers_of("raw")?, numbers_of("documents")?);
         let known = table.find(&["known_at"])?.map(|column| times(&column)).transpose()?;
         let places: Vec<Option<usize>> = row_codes.distinct.iter().map(|code| market.index_of(code.as_str())).collect();

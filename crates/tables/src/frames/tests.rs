@@ -6,7 +6,7 @@ use polars_io::prelude::{ParquetReader, SerReader};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{parquet_writer, read_foreign_parquet, read_parquet, rows_of_parquet, write_parquet};
+use super::{ParquetColumns, parquet_writer, read_foreign_parquet, read_parquet, rows_of_parquet, write_parquet};
 use inkstone_base::disk::{self, Damage, FORMAT, Flaw};
 
 /// The bytes by which a seal begins.
@@ -89,6 +89,27 @@ fn a_table_that_is_cut_short_zeroed_or_altered_is_never_served() {
     assert!(rows_of_parquet(&path).is_err());
     fs::remove_file(&path).unwrap();
     assert_eq!(disk::damage_of(&path, None).unwrap(), Some(Damage::new(&path, Flaw::Missing)));
+}
+
+#[test]
+fn the_pieces_of_a_column_are_its_rows_in_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.parquet");
+    let numbers: Vec<u32> = (0..600_000).map(|i| i * 7919 % 100_003).collect();
+    let mut table = super::frame(vec![Series::new("number".into(), &numbers).into_column()]).unwrap();
+    write_parquet(&path, &mut table).unwrap();
+    for columns in [ParquetColumns::ours(&path).unwrap(), ParquetColumns::foreign(&path).unwrap()] {
+        let pieces = columns.pieces().unwrap();
+        assert!(pieces.len() > 2 && pieces.iter().all(|piece| piece.len() <= 1 << 18), "{pieces:?}");
+        let mut read = Vec::new();
+        for piece in pieces {
+            assert_eq!(piece.start, read.len());
+            read.extend(columns.rows_of_column("number", piece).unwrap().u32().unwrap().into_no_null_iter());
+        }
+        assert_eq!(read, numbers);
+    }
+    write_parquet(&path, &mut table.head(Some(0))).unwrap();
+    assert!(ParquetColumns::ours(&path).unwrap().pieces().unwrap().is_empty());
 }
 
 #[test]
