@@ -22,6 +22,8 @@ use inkstone_tables::project::Project;
 
 /// Dates that are read at once.
 const CHUNK: usize = 32;
+/// Dates of a correlation of RankICs over time.
+pub const IC_WINDOW: usize = 60;
 /// Names that a correlation needs.
 const LEAST: usize = 3;
 
@@ -59,6 +61,11 @@ pub struct FactorPair {
     pub ic_correlation: f64,
     /// Dates of that correlation.
     pub ic_dates: usize,
+    /// The last date of each run of [`IC_WINDOW`] dates on which both have a RankIC.
+    pub ic_ends: Vec<NaiveDate>,
+    /// Correlation of the RankICs of each run.
+    #[serde(serialize_with = "null_numbers")]
+    pub ic_correlations: Vec<f64>,
 }
 
 impl Comparison {
@@ -134,8 +141,16 @@ fn pair(a: &Outcome, b: &Outcome) -> FactorPair {
         return pair;
     };
     let by_date: FxHashMap<NaiveDate, f64> = other.dates.iter().copied().zip(other.rank_ic.iter().copied()).collect();
-    let beside: Vec<f64> = own.dates.iter().map(|date| by_date.get(date).copied().unwrap_or(f64::NAN)).collect();
-    let (x, y) = complete(&own.rank_ic, &beside);
+    let (mut x, mut y) = (Vec::new(), Vec::new());
+    for (date, value) in own.dates.iter().zip(&own.rank_ic) {
+        let Some(other) = by_date.get(date).filter(|other| value.is_finite() && other.is_finite()) else { continue };
+        x.push(*value);
+        y.push(*other);
+        if let Some(start) = x.len().checked_sub(IC_WINDOW) {
+            pair.ic_ends.push(*date);
+            pair.ic_correlations.push(pearson(&x[start..], &y[start..]));
+        }
+    }
     (pair.horizon, pair.ic_dates) = (own.horizon, x.len());
     pair.ic_correlation = if x.len() < LEAST { f64::NAN } else { pearson(&x, &y) };
     pair
@@ -198,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_factor_and_its_opposite_are_told_apart_and_half_a_copy_is_seen() {
-        let (days, names) = (40, 30);
+        let (days, names) = (100, 30);
         let date = |t: usize| NaiveDate::from_ymd_opt(2024, 1, 1).unwrap() + Days::new(t as u64);
         let mut text = "date,code,open,close\n".to_owned();
         for t in 0..days {
@@ -232,9 +247,14 @@ mod tests {
         assert_eq!((opposite.dates.len(), opposite.names[0]), (days - 8, names as u32));
         assert!((opposite.mean_correlation + 1.0).abs() < 1e-12 && opposite.mean_overlap == 0.0, "{opposite:?}");
         assert!((opposite.ic_correlation + 1.0).abs() < 1e-9 && opposite.horizon == params.horizons[0]);
+        // A run of RankICs ends on each date from the 60th on.
+        let ends = opposite.ic_dates - (IC_WINDOW - 1);
+        assert_eq!((opposite.ic_ends.len(), opposite.ic_correlations.len()), (ends, ends));
+        assert!(opposite.ic_correlations.iter().all(|c| (c + 1.0).abs() < 1e-9), "{opposite:?}");
         let late = found.pair(0, 2).unwrap();
         assert_eq!((late.dates.len(), late.dates[0]), (days - 28, date(20)));
         assert!(late.correlations.iter().all(|c| (c - 1.0).abs() < 1e-12) && late.mean_overlap == 1.0, "{late:?}");
+        assert_eq!(late.ic_ends.len(), late.ic_dates - (IC_WINDOW - 1));
         assert!(found.pair(1, 1).is_none());
         let error = compare(&project, &["one".to_owned(), "nobody".to_owned()], &ctx).unwrap_err().to_string();
         assert!(error.contains("inkstone backtest"), "{error}");

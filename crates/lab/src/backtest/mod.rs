@@ -40,7 +40,7 @@ use anyhow::Result;
 
 pub use beside::beside;
 pub use by_horizon::ByHorizon;
-pub use compare::{Comparison, FactorPair, compare};
+pub use compare::{Comparison, FactorPair, IC_WINDOW, compare};
 pub(crate) use correlation::summarise;
 pub use layers::top_layer;
 pub use names::{DateName, DateNames, Dates, names_on};

@@ -20,7 +20,7 @@ use crate::page::{Table, exact};
 use crate::words;
 use crate::{figures, look, width};
 use inkstone_base::disk;
-use inkstone_lab::backtest::{Comparison, FactorPair, Outcome, compare};
+use inkstone_lab::backtest::{Comparison, FactorPair, IC_WINDOW, Outcome, compare};
 use inkstone_tables::project::Project;
 
 /// Cells of a number of the matrix, and of a name before it.
@@ -257,7 +257,7 @@ fn draw_pair(
 ) {
     let [above, below, about] =
         Layout::vertical([Constraint::Percentage(50), Constraint::Min(0), Constraint::Length(2)]).areas(page);
-    let [left, right] = Layout::horizontal([Constraint::Percentage(50), Constraint::Min(0)]).areas(below);
+    let [values, ics, tops] = Layout::horizontal([Constraint::Fill(1); 3]).areas(below);
     let places = [matrix.row.min(matrix.column), matrix.row.max(matrix.column)];
     let curve = |(place, style): (usize, Style)| {
         let Wealth { dates, values } = &compared.wealth[place];
@@ -267,12 +267,18 @@ fn draw_pair(
     let mut title = vec![Span::raw(format!(" {} · ", context.say(own::BOTH_WEALTH)))];
     title.extend(curves.iter().map(|curve| Span::styled(format!("{} ", curve.name), curve.style)));
     draw_curves(&curves, None, &Axes::plain(1.0), look::pane(Line::from(title), true), frame, above);
-    for (word, values, mean, area) in [
-        (own::VALUE_CORRELATION, &pair.correlations, figures::signed(pair.mean_correlation, 3), left),
-        (own::TOP_OVERLAP, &pair.overlaps, figures::percent(pair.mean_overlap), right),
+    for (title, dates, values, area) in [
+        (context.say(own::VALUE_CORRELATION).to_owned(), &pair.dates, &pair.correlations, values),
+        (
+            format!("{} · {IC_WINDOW} {}", context.say(own::ROLLING_IC), context.say(own::DATES_UNIT)),
+            &pair.ic_ends,
+            &pair.ic_correlations,
+            ics,
+        ),
+        (context.say(own::TOP_OVERLAP).to_owned(), &pair.dates, &pair.overlaps, tops),
     ] {
-        let curve = Curve { name: String::new(), points: points(&pair.dates, values), style: look::KEY };
-        let block = look::pane(format!(" {} · {} {mean} ", context.say(word), context.say(own::MEAN)), false);
+        let curve = Curve { name: String::new(), points: points(dates, values), style: look::KEY };
+        let block = look::pane(format!(" {title} "), false);
         draw_curves(&[curve], None, &Axes::plain(0.0), block, frame, area);
     }
     let lines = facts(context, pair).map(|fact| Line::styled(width::cut(&fact, about.width.into()), look::NOTE));

@@ -73,9 +73,9 @@ words! {
     ONE_FACTOR: "只有一个因子做过回测，没有可比的。", "Only one factor has been tested: there is nothing to compare it with.";
     VALUE_CORRELATION: "值的秩相关", "rank correlation of values";
     IC_CORRELATION: "逐日 RankIC 相关", "correlation of daily RankICs";
+    ROLLING_IC: "RankIC 相关", "RankIC correlation";
     TOP_OVERLAP: "顶层重合", "overlap of top layers";
     BOTH_WEALTH: "多空净值（扣费后，起点 1）", "long-short after costs, start = 1";
-    MEAN: "平均", "mean";
     LAST: "最近", "last";
     SHARED_NAMES: "只共有个股", "names of both";
     FACTOR_A: "因子甲", "factor A";
