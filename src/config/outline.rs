@@ -155,9 +155,9 @@ fn languages(comment: &str) -> (String, String) {
     }
 }
 
-/// The values that a comment lists with `|` between them, where the value is a text.
+/// The values that a comment lists with `|` between them, where the value is a text or a list.
 fn choices(english: &str, value: &str) -> Vec<String> {
-    if !value.starts_with('"') || !english.contains('|') {
+    if !value.starts_with(['"', '[']) || !english.contains('|') {
         return Vec::new();
     }
     let listed = english.split(';').next().unwrap_or_default();
@@ -210,6 +210,9 @@ mod tests {
             assert!(setting.key.bytes().all(plain), "{} is no key", setting.key);
         }
         assert_eq!(setting("backtest", "weights").choices, ["equal", "cap"]);
+        assert_eq!(setting("factor", "kinds").choices, ["report", "news", "announcement", "post"]);
+        assert_eq!(setting("export", "formats").choices, ["parquet", "arrow", "csv"]);
+        assert_eq!(setting("export", "shapes").choices.len(), 5);
     }
 
     #[test]
@@ -229,7 +232,9 @@ mod tests {
         for setting in plain {
             for choice in &setting.choices {
                 let path = format!("{}.{}", setting.section, setting.key);
-                let text = edit::set(TEMPLATE, &path, &edit::quoted(choice)).unwrap();
+                let is_list = setting.default.as_ref().is_some_and(|default| default.starts_with('['));
+                let value = if is_list { format!("[{}]", edit::quoted(choice)) } else { edit::quoted(choice) };
+                let text = edit::set(TEMPLATE, &path, &value).unwrap();
                 let faults = Config::faults(&text);
                 assert!(faults.is_empty(), "{path} = {choice}: {faults:?}");
                 tried += 1;

@@ -44,6 +44,8 @@ pub enum Action {
     NextChoice,
     PreviousChoice,
     KeepCurve,
+    /// Colours words in the plane by tone, or not.
+    ColourPlane,
 
     // ONNX
     EnterModel,
@@ -157,6 +159,8 @@ pub enum Action {
     UndoChange,
     OpenReport,
     Save,
+    /// Shows the charts as pictures.
+    DrawCharts,
     Palette,
     Theme,
     Language,

@@ -25,6 +25,7 @@ use super::factor::FactorPage;
 use super::features::FeaturesPage;
 use super::field::Field;
 use super::forms::Template;
+use super::graphics::Protocol;
 use super::instance::Instance;
 use super::intent::{Intent, intent};
 use super::jobs::JobsPage;
@@ -36,6 +37,7 @@ use super::over::Overlays;
 use super::page::{Chart, Page, Table};
 use super::page_state::PageState;
 use super::reading::{Answer, ReadingThread, Request};
+use super::scene::ShownPicture;
 use super::stock::StockPage;
 use super::text::TextPage;
 use super::theme::Theme;
@@ -93,6 +95,11 @@ pub struct App {
     /// Pictures on their way to files, and what to say of it.
     saving: Option<Errand<String>>,
     clipboard: Option<String>,
+    /// The way in which the terminal is given pictures, if it shows them.
+    pub(crate) graphics: Option<Protocol>,
+    /// Charts that are being drawn as PNG.
+    drawing: Option<Errand<Vec<Vec<u8>>>>,
+    drawn: Vec<ShownPicture>,
     /// The editor that is asked for.
     wanted_edit: Option<EditRequest>,
     /// Commands that go on behind when the workbench is left.
@@ -173,6 +180,9 @@ impl App {
             notice: None,
             saving: None,
             clipboard: None,
+            graphics: Protocol::find(|name| std::env::var(name).ok()),
+            drawing: None,
+            drawn: Vec::new(),
             wanted_edit: None,
             to_detach: Vec::new(),
             attached: None,
@@ -327,7 +337,11 @@ impl App {
     }
 
     pub fn waiting(&self) -> bool {
-        self.saving.is_some() || self.over.waiting() || Page::ALL.into_iter().any(|page| self.state(page).waiting())
+        let draws = self.drawing.as_ref().is_some_and(Errand::waiting);
+        draws
+            || self.saving.is_some()
+            || self.over.waiting()
+            || Page::ALL.into_iter().any(|page| self.state(page).waiting())
     }
 
     /// Takes in an event; true when the picture may have changed.
@@ -466,6 +480,7 @@ impl App {
             Action::AddExperiment => self.add_template(Template::Experiment),
             Action::Tour => self.tour(Some(0)),
             Action::Save => self.save(),
+            Action::DrawCharts => self.draw_charts(),
             Action::Palette => {
                 let palette = Palette::open(self.page, &self.places(), |command| self.can(command));
                 self.dialog = Some(Dialog::Palette(palette));
@@ -551,6 +566,7 @@ impl App {
                 None => format!("{}: {}", self.say(words::SAVE_FAILED), saved.fault().unwrap_or_default()),
             });
         }
+        self.take_drawing();
         self.arrange_over();
         let area = view::page_area(self.size);
         self.with(self.page, |page, desk| page.shown(desk));

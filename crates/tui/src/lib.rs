@@ -25,6 +25,7 @@ mod factor;
 mod features;
 mod field;
 mod forms;
+mod graphics;
 #[cfg(test)]
 mod hostile;
 mod instance;

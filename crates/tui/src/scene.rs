@@ -5,7 +5,17 @@ use ratatui::Frame;
 
 use super::crash::Whereabouts;
 use super::event::Event;
+use super::graphics::Protocol;
 use super::outside::EditRequest;
+
+/// A picture in place of the screen.
+#[derive(Clone, Debug)]
+pub struct ShownPicture {
+    pub(crate) protocol: Protocol,
+    pub(crate) png: Vec<u8>,
+    /// The line below it.
+    pub(crate) below: String,
+}
 
 /// A program shown on the terminal: the first screen or the workbench.
 pub trait Scene {
@@ -21,6 +31,10 @@ pub trait Scene {
     }
     /// Takes in what became of the editor.
     fn edited(&mut self, _ended: Result<()>) {}
+    /// Takes the pictures that are to be shown one after another in place of the screen, with the line below each.
+    fn take_pictures(&mut self) -> Vec<ShownPicture> {
+        Vec::new()
+    }
     /// Takes the text for the clipboard.
     fn take_clipboard(&mut self) -> Option<String> {
         None

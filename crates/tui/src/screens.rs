@@ -15,6 +15,7 @@ use unicode_width::UnicodeWidthChar;
 
 use super::bench::{Bench, LARGE, SMALL, SOON, cut_in_pieces, empty, filled, outcome};
 use super::event::Event;
+use super::graphics::Protocol;
 use super::jobs::Phase;
 use super::page::Page;
 use super::{Depth, Language, Runner, Start, Workspace, view, width};
@@ -396,6 +397,23 @@ fn a_terminal_of_wide_signs_is_given_none_that_are_ambiguous() {
             .collect();
         assert_eq!(doubtful, "", "page {page}");
     }
+}
+
+#[test]
+fn charts_are_drawn_as_pictures_where_the_terminal_shows_them() {
+    let mut bench = Bench::open(&filled(), |_| ());
+    bench.app.graphics = None;
+    let refused = bench.screen(LARGE, "7V");
+    assert!(refused.contains("不显示图片"), "{refused}");
+    assert!(bench.app.take_pictures().is_empty());
+    bench.app.graphics = Some(Protocol::Kitty);
+    assert!(bench.screen(LARGE, "9V").contains("本页没有图表"));
+    bench.press("7V");
+    let pictures = bench.app.take_pictures();
+    assert!(pictures.len() > 1, "{}", bench.picture(LARGE));
+    assert!(pictures.iter().all(|picture| picture.png.starts_with(b"\x89PNG") && picture.protocol == Protocol::Kitty));
+    assert!(pictures[0].below.contains("下一张") && pictures.last().unwrap().below.contains("任意键返回"));
+    assert!(bench.app.take_pictures().is_empty(), "they are shown once");
 }
 
 #[test]

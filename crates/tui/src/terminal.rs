@@ -31,7 +31,7 @@ use super::crash::{Hook, Recorder, Whereabouts};
 use super::event::Event;
 use super::mending::{Mending, MendingBench};
 use super::outside::{self, EditRequest};
-use super::scene::Scene;
+use super::scene::{Scene, ShownPicture};
 use super::suspend::{self, StopRequests};
 use super::welcome::Welcome;
 use super::{Language, WelcomeBench, Workspace, view};
@@ -107,6 +107,10 @@ impl Scene for App {
 
     fn take_edit(&mut self) -> Option<EditRequest> {
         App::take_edit(self)
+    }
+
+    fn take_pictures(&mut self) -> Vec<ShownPicture> {
+        App::take_pictures(self)
     }
 
     fn edited(&mut self, ended: Result<()>) {
@@ -200,7 +204,11 @@ impl OpenTerminal {
             self.screen.take_again()?;
             Ok(ended)
         };
-        let hands = Hands { to_clipboard: &mut to_clipboard, pause: &pause, edit: &edit };
+        let print = |text: &str| {
+            execute!(stdout(), cursor::Hide, Print(text))
+                .context(Word("无法写到此终端", "cannot write to this terminal"))
+        };
+        let hands = Hands { to_clipboard: &mut to_clipboard, pause: &pause, edit: &edit, print: &print };
         serve(scene, &mut self.terminal, &self.events, &self.recorder, hands)
     }
 }
@@ -225,6 +233,8 @@ struct Hands<'a> {
     pause: &'a dyn Fn() -> Result<bool>,
     /// Lets the editor have the terminal, and says how the editor ended.
     edit: &'a dyn Fn(&EditRequest) -> Result<Result<()>>,
+    /// Writes what the terminal obeys.
+    print: &'a dyn Fn(&str) -> Result<()>,
 }
 
 /// Draws and takes in events until the user leaves.
@@ -233,7 +243,7 @@ fn serve<S: Scene, B: Backend<Error: std::error::Error + Send + Sync + 'static>>
     terminal: &mut Terminal<B>,
     events: &Receiver<Event>,
     recorder: &Recorder,
-    Hands { to_clipboard, pause, edit }: Hands<'_>,
+    Hands { to_clipboard, pause, edit, print }: Hands<'_>,
 ) -> Result<()> {
     let take = |scene: &mut S, event| {
         recorder.note(scene.place(), &event);
@@ -243,7 +253,27 @@ fn serve<S: Scene, B: Backend<Error: std::error::Error + Send + Sync + 'static>>
     let mut looked = Instant::now();
     while !scene.is_over() {
         let edited = scene.take_edit().map(|request| edit(&request)).transpose()?;
-        let was_away = edited.is_some();
+        let pictures = scene.take_pictures();
+        let was_away = edited.is_some() || !pictures.is_empty();
+        for picture in pictures {
+            let size = terminal.size().context(Word("无法向终端询问尺寸", "cannot ask the terminal for its size"))?;
+            print(&picture.protocol.screen(&picture.png, &picture.below, (size.width, size.height)))?;
+            let key = events.iter().find_map(|event| match event {
+                Event::Key(key) => Some(Some(key.code)),
+                Event::End => {
+                    take(scene, Event::End);
+                    Some(None)
+                }
+                event => {
+                    take(scene, event);
+                    None
+                }
+            });
+            print(picture.protocol.clear())?;
+            if matches!(key, None | Some(None | Some(KeyCode::Esc | KeyCode::Char('q')))) {
+                break;
+            }
+        }
         if let Some(ended) = edited {
             scene.edited(ended);
         }
@@ -537,7 +567,12 @@ mod tests {
             sender.send(event).unwrap();
         }
         let served = catch_unwind(AssertUnwindSafe(|| {
-            let hands = Hands { to_clipboard: &mut |_| Ok(()), pause: &|| Ok(false), edit: &|_| Ok(Ok(())) };
+            let hands = Hands {
+                to_clipboard: &mut |_| Ok(()),
+                pause: &|| Ok(false),
+                edit: &|_| Ok(Ok(())),
+                print: &|_| Ok(()),
+            };
             serve(&mut bench.app, &mut terminal, &events, &recorder, hands)
         }));
         drop(hook);

@@ -48,6 +48,10 @@ words! {
     TOO_SMALL: "窗口太小：至少 60 列 16 行", "The window is too small: 60 columns and 16 rows at least";
     HELP: "全部按键", "All keys";
     HELP_HINT: "j/k 滚动 · Esc 关闭", "j/k scroll · Esc close";
+    NO_GRAPHICS: "此终端（或 tmux）不显示图片：按 S 存为 SVG 与 PNG，按 O 看报告", "this terminal, or tmux, shows no pictures: S saves SVG and PNG, O opens the report";
+    NO_CHARTS: "本页没有图表", "this page has no charts";
+    NEXT_PICTURE: "Esc 返回，其他键看下一张", "Esc back, any other key for the next";
+    LAST_PICTURE: "任意键返回", "any key goes back";
     NO_REPORT: "这个因子还没有报告：按 R 生成", "there is no report on this factor yet: press R";
     OPENED: "已打开", "opened";
     LINE: "行", "line";

@@ -136,6 +136,14 @@ fn undo(file: &Path, history: &ChangeHistory) -> Result<usize> {
     Ok(history.len())
 }
 
+/// Lists whose members are the names of sections of one kind.
+const MEMBERS_BY_NAME: [(&str, &str); 4] = [
+    ("ingest.precedence", "source"),
+    ("feature.inputs", "feature"),
+    ("experiment.features", "feature"),
+    ("on.of", "factor"),
+];
+
 fn sheet_of(text: String, stood: Option<Key>, settings: &[outline::Setting]) -> Sheet {
     let faults = Config::faults(&text).into_iter();
     let faults =
@@ -160,6 +168,15 @@ fn sheet_of(text: String, stood: Option<Key>, settings: &[outline::Setting]) -> 
             let name = written.and_then(|table| table.get("name")?.as_str()).map(str::to_owned);
             groups.push(group(format!("{section}[{number}]"), name, &keys, written, value));
         }
+    }
+    for (key, of) in MEMBERS_BY_NAME {
+        let names = |section: &&SettingGroup| section.path.starts_with(&format!("{of}["));
+        let names: Vec<String> = groups.iter().filter(names).filter_map(|section| section.name.clone()).collect();
+        let entries = groups.iter_mut().flat_map(|section| {
+            let path = section.path.split('[').next().unwrap_or_default().to_owned();
+            section.entries.iter_mut().filter(move |entry| format!("{path}.{}", entry.key) == key)
+        });
+        entries.for_each(|entry| entry.choices.clone_from(&names));
     }
     Sheet { text, stood, groups, faults }
 }

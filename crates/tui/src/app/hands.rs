@@ -6,12 +6,19 @@ use anyhow::Result;
 use super::App;
 use crate::action::Action;
 use crate::desk::PageRequest;
+use crate::errand::Errand;
 use crate::forms::words as form_words;
 use crate::jobs::Happening;
 use crate::outside::{self, EditRequest};
 use crate::page::Page;
+use crate::scene::ShownPicture;
 use crate::words;
+use inkstone_base::job::Ctx;
 use inkstone_base::language::Message;
+use inkstone_report::png;
+
+/// Pixels of a picture for one unit of a chart.
+const PICTURE_SCALE: f32 = 2.0;
 
 impl App {
     /// Asks for the editor on the configuration, at the section of what the page shows.
@@ -34,6 +41,41 @@ impl App {
             Ok(()) => self.reopen(),
             Err(error) => self.notice = Some(Message::of_error(&error).to(self.language).to_owned()),
         }
+    }
+
+    /// Draws the charts of the page as pictures, on a terminal that shows them.
+    pub(super) fn draw_charts(&mut self) {
+        let charts = self.at_desk(|desk| self.state(self.page).charts(desk));
+        let refusal = match self.graphics {
+            None => words::NO_GRAPHICS,
+            Some(_) if charts.is_empty() => words::NO_CHARTS,
+            Some(_) => {
+                let draw = move |_: &Ctx| charts.iter().map(|chart| png(&chart.svg, PICTURE_SCALE)).collect();
+                self.drawing = Some(self.at_desk(|desk| desk.errand("draw", draw)));
+                return;
+            }
+        };
+        self.notice = Some(self.say(refusal).to_owned());
+    }
+
+    /// Takes in the pictures, once they are drawn.
+    pub(super) fn take_drawing(&mut self) {
+        if !self.drawing.as_mut().is_some_and(Errand::look) {
+            return;
+        }
+        let (Some(drawing), Some(protocol)) = (self.drawing.take(), self.graphics) else { return };
+        self.notice = drawing.fault().map(str::to_owned);
+        let pictures = drawing.get().map_or(&[][..], Vec::as_slice);
+        let shown = |(number, png): (usize, &Vec<u8>)| {
+            let way_on = if number + 1 == pictures.len() { words::LAST_PICTURE } else { words::NEXT_PICTURE };
+            let below = format!(" {} / {} · {}", number + 1, pictures.len(), self.say(way_on));
+            ShownPicture { protocol, png: png.clone(), below }
+        };
+        self.drawn = pictures.iter().enumerate().map(shown).collect();
+    }
+
+    pub(crate) fn take_pictures(&mut self) -> Vec<ShownPicture> {
+        std::mem::take(&mut self.drawn)
     }
 
     /// Opens the report on the factor that is shown, or says where it would be.

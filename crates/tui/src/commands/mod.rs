@@ -40,6 +40,7 @@ const JOBS: &[Page] = &[Page::Jobs];
 const FACTOR: &[Page] = &[Page::Factor];
 const EXPERIMENTS: &[Page] = &[Page::Experiments];
 const STOCK: &[Page] = &[Page::Stock];
+const ZOOMED: &[Page] = &[Page::Models, Page::Stock];
 const BARE: &[Page] = &[Page::Features, Page::Factor];
 const WITH_DOCUMENT: &[Page] = &[Page::Corpus, Page::Text];
 /// Pages with a table of the kit.
@@ -102,9 +103,10 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("surprise", A::Surprise, ["u"], "困惑度" "surprise", "一句话中每个词元的意外程度（比特），与困惑度" "bits of surprise of each token, and the perplexity", MODELS, true),
     command!("next-model", A::NextModel, ["]"], "下一个" "next", "下一个模型；提问时以同样的问题问它" "the next model; while asking, ask it the same", MODELS, false),
     command!("previous-model", A::PreviousModel, ["["], "上一个" "previous", "上一个模型；提问时以同样的问题问它" "the model before; while asking, ask it the same", MODELS, false),
-    command!("next-choice", A::NextChoice, ["right", "l"], "换" "change", "表单：下一个选项" "in the form: the next choice", MODELS, false),
-    command!("previous-choice", A::PreviousChoice, ["left", "h"], "换回" "change back", "表单：上一个选项" "in the form: the choice before", MODELS, false),
+    command!("next-choice", A::NextChoice, ["right", "l"], "换" "change", "表单：下一个选项；投影：右边的词" "in the form the next choice, in the plane the word to the right", MODELS, false),
+    command!("previous-choice", A::PreviousChoice, ["left", "h"], "换回" "change back", "表单：上一个选项；投影：左边的词" "in the form the choice before, in the plane the word to the left", MODELS, false),
 
+    command!("colour-plane", A::ColourPlane, ["v"], "着色" "colours", "投影：按语气词典着色" "in the plane: words coloured by the tone of the lexicon", MODELS, true),
     command!("keep-curve", A::KeepCurve, ["m"], "留曲线" "keep curve", "留住这条损失曲线，与下一次训练的画在一起" "keep this loss curve, to see that of the next training beside it", MODELS, true),
 
     // ONNX
@@ -156,8 +158,8 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("read-document", A::ReadDocument, ["enter"], "阅读" "read", "在语料页的阅读器中打开光标处的文档" "open the marked document in the reader of the corpus", STOCK, true),
     command!("earlier-document", A::EarlierDocument, ["left", "h"], "前一篇" "before", "前一篇关于这只股票的文档" "the document on this stock before", STOCK, false),
     command!("later-document", A::LaterDocument, ["right", "l"], "后一篇" "next", "后一篇关于这只股票的文档" "the next document on this stock", STOCK, true),
-    command!("zoom-in", A::ZoomIn, ["+", "="], "放大" "zoom in", "时间轴放大：全部、250、120、60、30 个交易日" "fewer days on the axis: all, 250, 120, 60, 30", STOCK, true),
-    command!("zoom-out", A::ZoomOut, ["-"], "缩小" "zoom out", "时间轴缩小" "more days on the axis", STOCK, true),
+    command!("zoom-in", A::ZoomIn, ["+", "="], "放大" "zoom in", "个股：更少的交易日；投影：标出的词周围更小的一块" "of a stock fewer days; of the plane a smaller part around the marked word", ZOOMED, true),
+    command!("zoom-out", A::ZoomOut, ["-"], "缩小" "zoom out", "个股：更多的交易日；投影：更大的一块" "of a stock more days; of the plane a larger part", ZOOMED, true),
     command!("other-factor", A::OtherFactor, ["f"], "因子" "factor", "换一个因子的值与分层" "value and layer of another factor", STOCK, true),
     command!("find-stock", A::FindStock, ["/"], "找股票" "find", "按代码、简称或拼音首字母找一只股票" "find a stock by code, name or pinyin initials", STOCK, true),
     command!("next-stock", A::NextStock, ["]", "n"], "下一只" "next stock", "来处列表中的下一只股票" "the next stock of the list that led here", STOCK, true),
@@ -227,6 +229,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("undo-change", A::UndoChange, ["Z"], "撤销改动" "undo", "撤销本程序对 workbench.toml 的上一次改动；可再按" "undo the last change that this program made to workbench.toml; again for the one before", ALL, false),
     command!("open-report", A::OpenReport, ["O"], "打开报告" "open report", "在浏览器中打开所看因子的报告" "open the report on the factor shown in a browser", ALL, false),
     command!("save", A::Save, ["S"], "存图" "save", "把图表存为 SVG 与 PNG；没有图表时存整个画面" "save the charts as SVG and PNG, or else the screen", ALL, false),
+    command!("draw-charts", A::DrawCharts, ["V"], "看图" "pictures", "以真正的图片看本页的图表（kitty、Ghostty、Konsole、iTerm2、WezTerm）" "see the charts of the page as pictures (kitty, Ghostty, Konsole, iTerm2, WezTerm)", ALL, false),
     command!("palette", A::Palette, [":", "ctrl-p"], "命令" "commands", "按几个字母、汉字或拼音首字母找命令" "find a command by a few letters", ALL, true),
     command!("theme", A::Theme, ["T"], "明暗" "theme", "切换深色与浅色" "switch between dark and light", ALL, false),
     command!("language", A::Language, ["L"], "English" "中文", "切换中文与英文" "switch between Chinese and English", ALL, true),

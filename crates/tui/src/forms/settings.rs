@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Rect;
 
-use super::value::{Editing, numbered, plain, quoted, section_of};
+use super::value::{Editing, members, numbered, plain, quoted, section_of};
 use super::{
     Change, FormBench, PAGE, SettingEntry, SettingGroup, Sheet, Sourcing, SourcingStep, is_below, motion,
     settings_view, words,
@@ -176,7 +176,7 @@ impl SettingsForm {
     pub(crate) fn paste(&mut self, text: &str) {
         match (&mut self.sourcing, &mut self.editing) {
             (Some(sourcing), _) => sourcing.paste(text),
-            (None, Some(editing)) => {
+            (None, Some(editing)) if editing.choosing.is_none() => {
                 editing.field.insert(text);
                 self.check_typed();
             }
@@ -282,6 +282,13 @@ impl SettingsForm {
             "true" => Some("false".to_owned()),
             "false" => Some("true".to_owned()),
             _ if entry.choices.is_empty() => None,
+            list if list.starts_with('[') => {
+                if at_once && members(written.unwrap_or("[]")).is_some() {
+                    self.editing = Some(Editing::choosing(written.unwrap_or("[]"), &entry.choices));
+                    return;
+                }
+                None
+            }
             _ => {
                 let now = plain(like);
                 let at = entry.choices.iter().position(|choice| *choice == now).filter(|_| written.is_some());
@@ -334,6 +341,11 @@ impl SettingsForm {
                     (self.editing, self.message) = (None, None);
                 }
                 self.check_typed();
+            }
+            code if editing.choosing.is_some() => {
+                if editing.choose(code) {
+                    self.check_typed();
+                }
             }
             _ => {
                 if editing.field.key(key) == Some(true) {

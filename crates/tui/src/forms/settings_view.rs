@@ -2,11 +2,11 @@
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::text::Line;
+use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
 
 use super::settings::{Notice, SettingsForm};
-use super::value::{plain, section_of};
+use super::value::{Choosing, plain, section_of};
 use super::{SettingEntry, SettingGroup, draw_field, key_line, words, wrapped};
 use crate::list::{self, ListColumn};
 use crate::{Language, look, width};
@@ -55,6 +55,30 @@ pub(super) fn rows(area: Rect) -> (usize, usize) {
     (groups.height.saturating_sub(2).into(), list.height.saturating_sub(3).into())
 }
 
+/// Draws the members that a list may have, those that it has with a cross; the number of lines.
+fn draw_choices(choosing: &Choosing, frame: &mut Frame<'_>, area: Rect) -> u16 {
+    let wide = usize::from(area.width);
+    let (mut lines, mut used) = (vec![Line::default()], 0);
+    for (at, member) in choosing.choices.iter().enumerate() {
+        let sign = if choosing.chosen.contains(member) { 'x' } else { ' ' };
+        let text = width::cut(&format!("[{sign}] {member}"), wide.saturating_sub(2));
+        let cells = width::width(&text) + 2;
+        if used > 0 && used + cells > wide {
+            lines.push(Line::default());
+            used = 0;
+        }
+        used += cells;
+        let style = if at == choosing.at { look::SELECTED } else { look::PLAIN };
+        if let Some(line) = lines.last_mut() {
+            line.push_span(Span::styled(text, style));
+            line.push_span(Span::raw("  "));
+        }
+    }
+    let count = u16::try_from(lines.len()).unwrap_or(u16::MAX).min(area.height);
+    frame.render_widget(Paragraph::new(lines), Rect { height: count, ..area });
+    count
+}
+
 impl SettingsForm {
     pub(crate) fn draw(&self, language: Language, frame: &mut Frame<'_>, area: Rect) {
         frame.render_widget(Clear, area);
@@ -78,7 +102,9 @@ impl SettingsForm {
         self.draw_groups(&sheet.groups, language, frame, groups);
         self.draw_list(language, frame, list);
         self.draw_about(language, frame, about);
-        let list: &[(&str, Word)] = if self.editing.is_some() {
+        let list: &[(&str, Word)] = if self.editing.as_ref().is_some_and(|editing| editing.choosing.is_some()) {
+            &[("Space", words::TAKE), ("←/→", words::LINES), ("Enter", words::ACCEPT), ("Esc", words::BACK)]
+        } else if self.editing.is_some() {
             &[("Enter", words::ACCEPT), ("Esc", words::BACK)]
         } else if self.read_only && self.in_keys {
             &[("v", words::ALL_KEYS), ("Esc", words::BACK)]
@@ -195,8 +221,14 @@ impl SettingsForm {
         let mut add =
             |text: String, style| lines.extend(wrapped(&text, cells).into_iter().map(|l| Line::styled(l, style)));
         if let Some(editing) = &self.editing {
-            draw_field("›", &editing.field, frame, Rect { height: inner.height.min(1), ..inner });
-            inner = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
+            let shown = match &editing.choosing {
+                Some(choosing) => draw_choices(choosing, frame, inner),
+                None => {
+                    draw_field("›", &editing.field, frame, Rect { height: inner.height.min(1), ..inner });
+                    1
+                }
+            };
+            inner = Rect { y: inner.y + shown, height: inner.height.saturating_sub(shown), ..inner };
             for fault in &editing.faults {
                 add(format!("✗ {} {fault}", say(words::NOT_TAKEN)), look::BAD);
             }

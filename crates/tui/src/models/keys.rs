@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::asked;
 use super::bench::Tool;
 use super::form::FormRow;
+use super::plane;
 use super::state::{Below, ModelsPage};
 use super::view::{self, ModelPanes};
 use crate::action::Action;
@@ -82,7 +83,13 @@ impl ModelsPage {
         let ModelPanes { list, below } = view::panes(area, self.below);
         match self.below {
             Below::Card => self.cursor.step(action, self.cards.len(), view::list_rows(list)),
-            Below::Tool(_) => self.result.step(action, self.lines(below), view::result_rows(below)),
+            Below::Tool(_) => match self.shown_plane() {
+                Some(plane) => {
+                    let next = plane::next_word(plane, self.result.at, action, look::inside(below));
+                    self.result.at = next.unwrap_or(self.result.at);
+                }
+                None => self.result.step(action, self.lines(below), view::result_rows(below)),
+            },
             Below::Form => self.form.cursor.step(action, self.form.rows().len(), view::form_rows(below)),
             Below::Course => {}
         }
@@ -111,7 +118,10 @@ impl PageState for ModelsPage {
             Action::Plane => self.offers(Tool::Plane),
             Action::Following => self.offers(Tool::Following),
             Action::Surprise => self.offers(Tool::Surprise),
-            Action::NextChoice | Action::PreviousChoice => self.can_choose(),
+            Action::NextChoice | Action::PreviousChoice => self.can_choose() || self.shown_plane().is_some(),
+            Action::ZoomIn => self.shown_plane().is_some() && self.plane_view.can_zoom(true),
+            Action::ZoomOut => self.shown_plane().is_some() && self.plane_view.can_zoom(false),
+            Action::ColourPlane => self.shown_plane().is_some(),
             Action::KeepCurve => {
                 self.below == Below::Course && self.course.as_ref().is_some_and(|course| course.curve.len() > 1)
             }
@@ -130,6 +140,9 @@ impl PageState for ModelsPage {
             Action::Plane => self.show(Tool::Plane, desk),
             Action::Following => self.show(Tool::Following, desk),
             Action::Surprise => self.show(Tool::Surprise, desk),
+            Action::ZoomIn | Action::ZoomOut => self.plane_view.zoom(action == Action::ZoomIn),
+            Action::ColourPlane => self.plane_view.by_tone ^= true,
+            Action::NextChoice | Action::PreviousChoice if self.shown_plane().is_some() => self.step(action, area),
             Action::NextChoice => self.choose(true, desk),
             Action::PreviousChoice => self.choose(false, desk),
             Action::NextModel => self.turn(true, desk),
@@ -222,7 +235,7 @@ impl PageState for ModelsPage {
                     let count = self.form.rows().len();
                     self.form.cursor.click(at, lines, count);
                 }
-                Below::Tool(_) if self.marked_word().is_some() => {
+                Below::Tool(_) if self.marked_word().is_some() && self.shown_plane().is_none() => {
                     let above = view::ABOVE_RESULTS;
                     let lines = Rect { y: inner.y + above, height: inner.height.saturating_sub(above), ..inner };
                     let count = self.lines(below);

@@ -9,6 +9,7 @@ use ratatui::widgets::{Paragraph, Wrap};
 use super::asked::FREQUENT;
 use super::bench::{Answer, Tool};
 use super::keys::END;
+use super::plane::ShownPlane;
 use super::state::ModelsPage;
 use super::view::ABOVE_RESULTS;
 use super::{heat, plane, words};
@@ -93,12 +94,19 @@ fn below(context: &PageContext<'_>, models: &ModelsPage, wide: usize) -> Option<
                 }
                 None => "t-SNE".to_owned(),
             };
-            format!(
+            let mut text = format!(
                 "{method} · {} {kept} · {} {}",
                 context.say(words::KEPT),
                 figures::count(shown.points.len() as u64),
                 context.say(words::WORDS_UNIT)
-            )
+            );
+            if models.plane_view.by_tone {
+                text += &format!(" · {}", context.say(words::BY_TONE));
+            }
+            if models.plane_view.zoom > 0 {
+                text += &format!(" · ×{}", 1u32 << models.plane_view.zoom);
+            }
+            format!("{text} · {}", context.say(words::GO_ON_NEAREST))
         }
     };
     (!text.is_empty()).then(|| width::cut(&text, wide))
@@ -129,7 +137,11 @@ fn draw_answer(context: &PageContext<'_>, models: &ModelsPage, answer: &Answer, 
         }
         Answer::Unknown(word, alike) => draw_unknown(context, models, word, alike, frame, area),
         Answer::Surprise(tokens) => heat::draw(context, tokens, models.result.at, frame, area),
-        Answer::Plane(shown) => plane::draw(shown, frame, area),
+        Answer::Plane(found) => {
+            let (view, marked) = (models.plane_view, models.result.at);
+            let shown = ShownPlane { plane: found, view, marked, red_up: context.workspace.red_up };
+            plane::draw(shown, frame, area);
+        }
     }
 }
 

@@ -6,9 +6,10 @@ use ratatui::layout::Rect;
 use serde_json::Value;
 
 use super::asked::{self, LONGEST};
-use super::bench::{Answer, AskModel, ModelBench, ModelCard, PlaneMethod, Question, Tool};
+use super::bench::{Answer, AskModel, ModelBench, ModelCard, Plane, PlaneMethod, Question, Tool};
 use super::course::{Course, KeptCurve};
 use super::form::Form;
+use super::plane::PlaneView;
 use super::{view, words};
 use crate::desk::{Desk, PageRequest};
 use crate::errand::Errand;
@@ -56,6 +57,7 @@ pub struct ModelsPage {
     pub(super) result: Cursor,
     /// The way words are laid into the plane.
     pub(super) plane_by: PlaneMethod,
+    pub(super) plane_view: PlaneView,
     pub(super) form: Form,
     pub(super) course: Option<Course>,
     /// The curve of an earlier training, to see another one beside it.
@@ -105,6 +107,14 @@ impl ModelsPage {
         self.below == Below::Form && self.form.chooses(self.form.row())
     }
 
+    /// The plane, where it is shown.
+    pub(super) fn shown_plane(&self) -> Option<&Plane> {
+        match self.answer() {
+            Some(Answer::Plane(plane)) => Some(plane),
+            _ => None,
+        }
+    }
+
     /// True if there is another model to go to while one is asked.
     pub(crate) fn has_others(&self) -> bool {
         self.cards.len() > 1 && matches!(self.below, Below::Card | Below::Tool(_))
@@ -138,6 +148,7 @@ impl ModelsPage {
             Some(Answer::Near { words, .. }) => words.iter().map(|(word, _)| word.as_str()).collect(),
             Some(Answer::Unknown(_, alike)) => alike.iter().map(String::as_str).collect(),
             Some(Answer::Following { next, .. }) => next.iter().map(|(word, _)| word.as_str()).collect(),
+            Some(Answer::Plane(plane)) => plane.points.iter().map(|(word, _)| word.as_str()).collect(),
             _ => Vec::new(),
         }
     }

@@ -95,13 +95,16 @@ fn answer(question: &Question) -> Result<Answer> {
                 let (angle, far) = (at as f64 * 2.399, (at as f64 + 0.5).sqrt());
                 (NEAR[at % NEAR.len()].to_owned(), [far * angle.cos(), far * angle.sin()])
             };
-            let points = (0..(*n).min(60)).map(point).collect();
-            Answer::Plane(Plane { points, explained: Some([0.214, 0.087]), kept: 0.41, svg: "<svg/>".to_owned() })
+            let points: Vec<(String, [f64; 2])> = (0..(*n).min(60)).map(point).collect();
+            let tones = (0..points.len()).map(|at| (at % 3) as f32 - 1.0).collect();
+            let (explained, svg) = (Some([0.214, 0.087]), "<svg/>".to_owned());
+            Answer::Plane(Plane { points, tones, explained, kept: 0.41, svg })
         }
         Question::Around(word, _, _) => {
             let points =
                 vec![(word.clone(), [0.0, 0.0]), ("增持".to_owned(), [1.0, 0.4]), ("减持".to_owned(), [-1.0, 1.0])];
-            Answer::Plane(Plane { points, explained: Some([0.5, 0.25]), kept: 1.0, svg: "<svg/>".to_owned() })
+            let (tones, explained, svg) = (vec![0.0, 1.0, -1.0], Some([0.5, 0.25]), "<svg/>".to_owned());
+            Answer::Plane(Plane { points, tones, explained, kept: 1.0, svg })
         }
         Question::Following(text, _) => {
             let next = [("股份", 0.412), ("计划", 0.221), ("公司", 0.1), ("</s>", 0.05), ("的", 0.0004)];

@@ -117,6 +117,21 @@ fn a_changed_value_is_saved_and_every_other_byte_stays() {
 }
 
 #[test]
+fn members_of_a_list_are_chosen_among_those_that_it_may_have() {
+    let (dir, file) = project(TEXT);
+    let mut bench = open(&dir, &file);
+    bench.press(&at("tone"));
+    let steps = (0..60).take_while(|_| !bench.screen(SMALL, "j").contains("feature[0].kinds")).count();
+    assert!(steps < 60, "{}", bench.screen(SMALL, ""));
+    let picture = bench.screen(SMALL, "<enter><right><space>");
+    assert!(picture.contains("[ ] report  [x] news  [ ] announcement  [ ] post"), "{picture}");
+    // The last one is taken away again, then one is chosen that stands before the first.
+    bench.screen(SMALL, "<space><left><space><enter>s");
+    let saved = fs::read_to_string(&file).unwrap();
+    assert!(saved.contains("kinds = [\"report\"]"), "{saved}");
+}
+
+#[test]
 fn settings_of_a_project_that_another_workbench_has_are_shown_and_not_changed() {
     let (dir, file) = project(TEXT);
     let home = |w: &mut Workspace| {

@@ -13,19 +13,19 @@ use inkstone_features::standalone::{
     self, Fitted, Known, Line, LineFormat, ProjectionMethod, ProjectionParams, Shown, look_up, nearest_to_sum,
     nearest_words,
 };
-use inkstone_models::Part;
 use inkstone_models::ngram::is_arpa;
+use inkstone_models::{Lexicon, Part};
 use inkstone_tui::{Answer, AskModel, Plane, PlaneMethod, Question, Surprised};
 
-/// Makes a model ready to be asked.
-pub(super) fn open(path: &Path, ctx: &Ctx) -> Result<AskModel> {
+/// Makes a model ready to be asked; `tones` colours its words in the plane.
+pub(super) fn open(path: &Path, tones: Arc<Lexicon>, ctx: &Ctx) -> Result<AskModel> {
     // An ARPA file does not say how its text was cut; what is typed here is text.
     let format = is_arpa(path)?.then_some(LineFormat::Text);
     let (model, _) = models::open_model(path, format, None, Path::new(""), ctx)?;
-    Ok(Arc::new(move |question, ctx| answer(model.as_ref(), question, ctx)))
+    Ok(Arc::new(move |question, ctx| answer(model.as_ref(), &tones, question, ctx)))
 }
 
-fn answer(model: &dyn Fitted, question: &Question, ctx: &Ctx) -> Result<Answer> {
+fn answer(model: &dyn Fitted, tones: &Lexicon, question: &Question, ctx: &Ctx) -> Result<Answer> {
     match question {
         Question::Nearest(word, k) => near(model, std::slice::from_ref(word), |asked| {
             Ok(nearest_words(model, asked, *k, ctx)?.pop().map(|near| near.neighbours).unwrap_or_default())
@@ -37,7 +37,7 @@ fn answer(model: &dyn Fitted, question: &Question, ctx: &Ctx) -> Result<Answer> 
             let near = nearest_to_sum(model, &[b.clone(), c.clone()], std::slice::from_ref(a), *k, ctx)?;
             Ok(near.neighbours)
         }),
-        Question::MostFrequent(n, by) => plane(model, Shown::Top((*n).max(1)), *by, ctx),
+        Question::MostFrequent(n, by) => plane(model, tones, Shown::Top((*n).max(1)), *by, ctx),
         Question::Around(word, n, by) => {
             if let Some(unknown) = unknown(model, word)? {
                 return Ok(unknown);
@@ -45,7 +45,7 @@ fn answer(model: &dyn Fitted, question: &Question, ctx: &Ctx) -> Result<Answer> 
             let found = nearest_words(model, std::slice::from_ref(word), *n, ctx)?;
             let near = found.into_iter().flat_map(|near| near.neighbours).map(|named| named.name);
             let words: Vec<String> = std::iter::once(word.clone()).chain(near).collect();
-            plane(model, Shown::Words(&words), *by, ctx)
+            plane(model, tones, Shown::Words(&words), *by, ctx)
         }
         Question::Following(text, k) => {
             let following = model
@@ -90,7 +90,7 @@ fn unknown(model: &dyn Fitted, word: &str) -> Result<Option<Answer>> {
     })
 }
 
-fn plane(model: &dyn Fitted, shown: Shown<'_>, by: PlaneMethod, ctx: &Ctx) -> Result<Answer> {
+fn plane(model: &dyn Fitted, tones: &Lexicon, shown: Shown<'_>, by: PlaneMethod, ctx: &Ctx) -> Result<Answer> {
     let method = match by {
         PlaneMethod::Pca => ProjectionMethod::Pca,
         PlaneMethod::Tsne => ProjectionMethod::Tsne,
@@ -100,7 +100,9 @@ fn plane(model: &dyn Fitted, shown: Shown<'_>, by: PlaneMethod, ctx: &Ctx) -> Re
     let number = |value: &serde_json::Value| value.as_f64().unwrap_or(f64::NAN);
     let fact = |name: &str| report.facts.get(name).cloned().unwrap_or_default();
     let explained = fact("explained");
+    let tone = |word: &str| tones.explain(&[word]).iter().map(|hit| hit.weight).sum();
     Ok(Answer::Plane(Plane {
+        tones: projection.points().map(|(word, _)| tone(word)).collect(),
         points: projection.points().map(|(word, point)| (word.to_owned(), point)).collect(),
         explained: (method == ProjectionMethod::Pca).then(|| [number(&explained[0]), number(&explained[1])]),
         kept: number(&fact("neighbours_kept")),

@@ -11,7 +11,10 @@ use std::sync::Arc;
 
 pub(in crate::command) use training::train;
 
+use super::lazy::Lazy;
 use crate::command::opened::OpenProject;
+use inkstone_features::extract::Model;
+use inkstone_models::Lexicon;
 use inkstone_tui::ModelBench;
 
 /// The functions of the page, made of the configuration of a project.
@@ -21,12 +24,18 @@ pub(super) fn bench(opened: &OpenProject) -> Option<ModelBench> {
     let dictionaries = &opened.config.tokenizer.dictionaries;
     let cutting = dictionaries.iter().flat_map(|path| ["--dict".to_owned(), shown(&opened.base.join(path))]);
     let kept = project.dir().to_owned();
+    let feature = opened.config.feature.iter().find(|feature| feature.model == Model::Lexicon);
+    let lexicon = feature.map(|feature| feature.lexicon.clone()).unwrap_or_default();
+    let (tones, words_from): (Lazy<Arc<Lexicon>>, _) = (Lazy::default(), opened.base.clone());
     Some(ModelBench {
         corpus: shown(project.clean().folder()),
         cutting: cutting.collect(),
         folder: shown(&base.join("models")),
         list: Arc::new(move |ctx| cards::list(&base, &kept, ctx)),
-        open: Arc::new(answers::open),
+        open: Arc::new(move |path, ctx| {
+            let tones = tones.get_or_load(|| Ok(Arc::new(Lexicon::new(&lexicon, &words_from)?)))?;
+            answers::open(path, tones.clone(), ctx)
+        }),
         check: Arc::new(training::check),
         train: Arc::new(training::train),
         kinds: training::kinds,

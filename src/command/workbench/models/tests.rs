@@ -1,10 +1,12 @@
 //! Models trained from the workbench on documents of invented text, and what they answer.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::{answers, cards, shown, training};
 use inkstone_base::data::Document;
 use inkstone_base::job::Ctx;
+use inkstone_models::Lexicon;
 use inkstone_tables::corpus::documents_to_frame;
 use inkstone_tables::project::Project;
 use inkstone_tui::{Answer, FlagTakes, ModelCard, PlaneMethod, Question, Tool};
@@ -48,6 +50,11 @@ fn trained(dir: &Path, kind: &str, more: &[&str]) -> ModelCard {
     cards.remove(0)
 }
 
+/// The lexicon of the program.
+fn tones() -> Arc<Lexicon> {
+    Arc::new(Lexicon::new(&Default::default(), Path::new("")).unwrap())
+}
+
 #[test]
 fn word_vectors_know_their_time_and_answer_for_their_words() {
     let dir = tempfile::tempdir().unwrap();
@@ -56,7 +63,7 @@ fn word_vectors_know_their_time_and_answer_for_their_words() {
     assert_eq!(card.fitted_until.unwrap().to_string(), "2024-02-09 20:00:00", "nothing later was read");
     assert_eq!(card.losses.len(), 5);
     assert!(card.name.ends_with("models/sub/word2vec.model") && card.words.unwrap() > 5 && card.tokens.unwrap() > 100);
-    let model = answers::open(&card.path, &ctx()).unwrap();
+    let model = answers::open(&card.path, tones(), &ctx()).unwrap();
     let ask = |question: Question| model(&question, &ctx()).unwrap();
     let Answer::Near { words, made } = ask(Question::Nearest("订单".into(), 3)) else { panic!("words") };
     assert!(words.len() == 3 && made.is_empty() && words[0].1 >= words[1].1);
@@ -68,6 +75,8 @@ fn word_vectors_know_their_time_and_answer_for_their_words() {
     assert!(plane.points.len() == 6 && plane.svg.starts_with("<svg"));
     let Answer::Plane(plane) = ask(Question::Around("订单".into(), 4, PlaneMethod::Pca)) else { panic!("a plane") };
     assert!(plane.points.len() == 5 && plane.points[0].0 == "订单");
+    let Answer::Plane(plane) = ask(Question::Around("增长".into(), 4, PlaneMethod::Pca)) else { panic!("a plane") };
+    assert!(plane.tones.len() == 5 && plane.tones[0] > 0.0, "{:?}", plane.tones);
     assert!(model(&Question::Following("订单".into(), 3), &ctx()).is_err());
 }
 
@@ -78,7 +87,7 @@ fn fasttext_makes_vectors_of_words_that_it_never_met() {
     let card = trained(dir.path(), "fasttext", &more);
     assert_eq!((&*card.kind, card.dim, card.losses.len()), ("fasttext", Some(8), 2));
     assert!(card.words.unwrap() > 5 && card.tokens.unwrap() > 100, "{card:?}");
-    let model = answers::open(&card.path, &ctx()).unwrap();
+    let model = answers::open(&card.path, tones(), &ctx()).unwrap();
     let Answer::Near { made, .. } = model(&Question::Nearest("订金".into(), 3), &ctx()).unwrap() else { panic!() };
     assert_eq!(made, ["订金"]);
 }
@@ -88,7 +97,7 @@ fn n_grams_foretell_words_and_are_surprised() {
     let dir = tempfile::tempdir().unwrap();
     let card = trained(dir.path(), "ngram", &["--order", "2", "--smoothing", "add-k", "--k", "0.01"]);
     assert_eq!((card.dim, &card.tools[..]), (Some(2), &[Tool::Following, Tool::Surprise][..]));
-    let model = answers::open(&card.path, &ctx()).unwrap();
+    let model = answers::open(&card.path, tones(), &ctx()).unwrap();
     let ask = |question: Question| model(&question, &ctx()).unwrap();
     let Answer::Following { after, unknown, next } = ask(Question::Following("拟 未见过".into(), 2)) else {
         panic!()
