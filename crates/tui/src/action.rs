@@ -132,6 +132,7 @@ pub enum Action {
     OnlyMarked,
 
     // Everywhere
+    ZoomPane,
     Start,
     Pause,
     Cancel,
@@ -173,8 +174,8 @@ pub enum Action {
 impl Action {
     /// True for what Enter does on the pages that have tables.
     pub(crate) fn is_enter(self) -> bool {
-        use Action::{EnterModel, FeatureOpen, LedgerOpen, Open, OpenDocument, OpenReject};
-        matches!(self, Open | FeatureOpen | LedgerOpen | EnterModel | OpenDocument | OpenReject)
+        use Action::{Drill, EnterModel, FeatureOpen, LedgerOpen, Open, OpenDocument, OpenReject};
+        matches!(self, Open | Drill | FeatureOpen | LedgerOpen | EnterModel | OpenDocument | OpenReject)
     }
 
     /// True for what only a table can do, while keys go to it.

@@ -29,6 +29,7 @@ use super::graphics::Protocol;
 use super::instance::Instance;
 use super::intent::{Intent, intent};
 use super::jobs::JobsPage;
+use super::kit::Zoom;
 use super::ledger::LedgerPage;
 use super::models::ModelsPage;
 use super::onnx::OnnxPage;
@@ -241,7 +242,8 @@ impl App {
             Action::Start => !context.busy_from(Page::Jobs),
             Action::Pause => self.can_pause(),
             Action::Cancel => self.can_cancel(),
-            Action::Back => self.state(self.page).can_go_back(),
+            Action::ZoomPane => self.state(self.page).zoom().is_some(),
+            Action::Back => self.state(self.page).can_go_back() || self.is_zoomed(),
             Action::CopyTable | Action::CopyMarkdown => self.has_table(),
             Action::Settings | Action::EditConfiguration | Action::UndoChange => self.workspace.forms.is_some(),
             Action::OpenReport => !self.workspace.factors.is_empty(),
@@ -307,6 +309,11 @@ impl App {
                 self.page = Page::Corpus;
             }
         }
+    }
+
+    /// True if the pane with the focus has the whole page.
+    fn is_zoomed(&self) -> bool {
+        self.state(self.page).zoom().is_some_and(Zoom::is_on)
     }
 
     /// The field that keys go into, while there is one.
@@ -463,6 +470,10 @@ impl App {
                     copy::markdown(&table)
                 };
                 self.obey(PageRequest::Copy(text), self.page);
+            }
+            Action::ZoomPane => self.state(self.page).zoom().into_iter().for_each(|zoom| zoom.set(!zoom.is_on())),
+            Action::Back if !self.state(self.page).can_go_back() => {
+                self.state(self.page).zoom().into_iter().for_each(|zoom| zoom.set(false));
             }
             Action::Settings => self.open_settings(),
             Action::EditConfiguration => self.edit_configuration(),

@@ -8,6 +8,7 @@ use super::action::Action;
 use super::context::PageContext;
 use super::desk::Desk;
 use super::field::Field;
+use super::kit::Zoom;
 use super::page::{Chart, Table, WantedStock};
 
 /// Lines by which one step of the wheel moves what is under it.
@@ -57,6 +58,11 @@ pub trait PageState {
 
     fn can_go_back(&self) -> bool {
         false
+    }
+
+    /// The switch that gives the whole page to the pane with the focus; none where the page has one pane.
+    fn zoom(&self) -> Option<&Zoom> {
+        None
     }
 
     /// The mouse was pressed on the page.

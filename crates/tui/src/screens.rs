@@ -38,6 +38,35 @@ pub(crate) fn ingest_report() -> Report {
 }
 
 #[test]
+fn the_pane_with_the_focus_has_the_whole_page_and_gives_it_back() {
+    let panes = |screen: &str| screen.matches('┌').count();
+    let mut bench = Bench::open(&filled(), |_| ());
+    for page in ["1", "2", "3", "4", "5", "6", "7", "8", "9"] {
+        for size in [(1, 1), (60, 16), SMALL, LARGE] {
+            let before = bench.screen(size, page);
+            let alone = bench.screen(size, "V");
+            assert!(panes(&alone) <= panes(&before), "{alone}");
+            if size == LARGE && ["1", "7"].contains(&page) {
+                assert_eq!(panes(&alone), 1, "{alone}");
+            }
+            assert_eq!(bench.screen(size, "V"), before, "again shows all panes");
+            bench.screen(size, "V");
+            assert_eq!(bench.screen(size, "<esc>"), before, "and so does Esc");
+        }
+    }
+    // The focus goes on to another pane, which then has the page.
+    let list = bench.screen(LARGE, "1V");
+    let reader = bench.screen(LARGE, "<enter>");
+    assert!(panes(&reader) == 1 && reader != list, "{reader}");
+    let dir = filled();
+    let mut first = Bench::come_back(&dir, |_| ());
+    first.press("1V");
+    first.leave();
+    let screen = Bench::come_back(&dir, |_| ()).screen(LARGE, "");
+    assert_eq!(panes(&screen), 1, "a session keeps it: {screen}");
+}
+
+#[test]
 fn an_empty_project_says_what_to_do() {
     let mut bench = Bench::open(&empty(), |w| w.factors.clear());
     insta::assert_snapshot!("empty_corpus", bench.screen(SMALL, ""));

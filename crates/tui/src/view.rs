@@ -213,7 +213,7 @@ fn shown_keys(app: &App) -> Vec<(Action, String, &'static str)> {
         Some((command.action, key, app.say(if resumes { jobs::words::RESUME } else { command.name })))
     };
     let wide = |(_, key, name): &(Action, String, &'static str)| width::width(key) + width::width(name) + 3;
-    let known = COMMANDS.iter().filter(|c| c.bar && c.pages.contains(&app.page) && app.can(c));
+    let known = COMMANDS.iter().filter(|c| c.is_in_bar(app.page) && app.can(c));
     let (always, others): (Vec<_>, Vec<_>) =
         known.filter_map(entry).partition(|entry| matches!(entry.0, Action::Palette | Action::Help));
     let mut left = usize::from(app.size.width).saturating_sub(1 + always.iter().map(wide).sum::<usize>());

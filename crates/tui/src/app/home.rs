@@ -9,6 +9,7 @@ use super::App;
 use crate::Start;
 use crate::instance::Instance;
 use crate::jobs::{Happening, words};
+use crate::kit::Zoom;
 use crate::page::Page;
 use crate::scribe::Scribe;
 use crate::session::{self, FoundSession, Session};
@@ -69,7 +70,10 @@ impl App {
             // A run that is started at once is to be seen.
             let seen = page != Page::Jobs || self.workspace.start == Start::Browse;
             if let Some(memory) = session.memory(page).filter(|_| seen) {
-                self.with(page, |page, _| page.recall(memory));
+                self.with(page, |page, _| {
+                    page.recall(memory);
+                    page.zoom().into_iter().for_each(|zoom| zoom.set(memory["alone"] == true));
+                });
             }
         }
     }
@@ -89,7 +93,12 @@ impl App {
         let Some(scribe) = self.jobs.log.scribe() else { return };
         let mut session = Session::new(self.page, self.language_chosen.then_some(self.language));
         for page in Page::ALL {
-            session.note(page, self.state(page).remember());
+            let state = self.state(page);
+            let mut memory = state.remember();
+            if let (Some(memory), Some(true)) = (memory.as_object_mut(), state.zoom().map(Zoom::is_on)) {
+                memory.insert("alone".to_owned(), true.into());
+            }
+            session.note(page, memory);
         }
         let text = session.text();
         if text != self.remembered.0 {

@@ -29,6 +29,15 @@ pub(crate) struct Command {
     pub bar: bool,
 }
 
+impl Command {
+    /// True if the bottom line of the page shows it. Those of experiments and of the factor have no room for what all tables do.
+    pub(crate) fn is_in_bar(&self, page: Page) -> bool {
+        self.bar
+            && self.pages.contains(&page)
+            && !(matches!(page, Page::Experiments | Page::Factor) && self.action.is_of_table())
+    }
+}
+
 const ALL: &[Page] = &Page::ALL;
 const CORPUS: &[Page] = &[Page::Corpus];
 const TEXT: &[Page] = &[Page::Text];
@@ -45,6 +54,11 @@ const BARE: &[Page] = &[Page::Features, Page::Factor];
 const WITH_DOCUMENT: &[Page] = &[Page::Corpus, Page::Text];
 /// Pages with a table of the kit.
 const TABLES: &[Page] = &[Page::Corpus, Page::Onnx, Page::Features, Page::Ledger, Page::Jobs];
+/// Pages with a table, some of them with keys of their own for its order and the mark among its columns.
+const LISTS: &[Page] =
+    &[Page::Corpus, Page::Onnx, Page::Features, Page::Experiments, Page::Factor, Page::Ledger, Page::Jobs];
+/// Pages whose tables are sorted by the column with the mark.
+const SORTED: &[Page] = &[Page::Corpus, Page::Onnx, Page::Features, Page::Experiments, Page::Ledger, Page::Jobs];
 const PIPELINE: &[Page] = &[Page::Corpus, Page::Factor, Page::Jobs];
 
 macro_rules! command {
@@ -132,18 +146,18 @@ pub(crate) static COMMANDS: &[Command] = &[
     // Experiments
     command!("open-document", A::OpenDocument, ["enter"], "文档" "document", "看一篇文档：每个策略保留与丢弃的部分" "a document, as each strategy cuts it", EXPERIMENTS, true),
     command!("view-cells", A::View, ["v"], "切换视图" "view", "列表、网格、前沿、效应轮换；宽屏上并列，换焦点" "list, grid, frontier, effects; side by side where there is room", EXPERIMENTS, true),
-    command!("previous-strategy", A::PreviousStrategy, ["left", "h"], "前一单元" "before", "文档：前一个单元；网格：前一列" "in a document the cell before, in the grid the column", EXPERIMENTS, false),
-    command!("next-strategy", A::NextStrategy, ["right", "l"], "后一单元" "cell", "文档：后一个单元；网格：后一列" "in a document the next cell, in the grid the next column", EXPERIMENTS, true),
+    command!("previous-strategy", A::PreviousStrategy, ["left", "h"], "前一列" "column before", "文档：前一个单元；网格与列表：前一列" "in a document the cell before, in grid and list the column", EXPERIMENTS, false),
+    command!("next-strategy", A::NextStrategy, ["right", "l"], "后一列" "column", "文档：后一个单元；网格与列表：后一列" "in a document the next cell, in grid and list the next column", EXPERIMENTS, true),
     command!("next-experiment", A::Next, ["]", "n"], "下一个" "next", "下一个实验；文档中为下一篇" "the next experiment; in a document the next one", EXPERIMENTS, true),
     command!("previous-experiment", A::Previous, ["[", "p"], "上一个" "previous", "上一个实验；文档中为上一篇" "the experiment before; in a document the one before", EXPERIMENTS, false),
     command!("run-experiments", A::RunExperiments, ["r"], "运行实验" "run", "运行全部实验；已读过的窗口不会重读" "run the experiments; what was read is not read twice", EXPERIMENTS, true),
 
     // Factor
     command!("drill", A::Drill, ["enter"], "下钻" "drill", "看一层的日期或光标日的个股，再到文档、句子、词" "dates of a layer or names of a date, then documents, words", FACTOR, true),
-    command!("order-names", A::Sort, ["s"], "排序" "order", "日期：按日期或收益；个股：按值、收益、文档数" "dates: by date, return; names: by value, return, documents", FACTOR, true),
+    command!("order-names", A::Sort, ["s"], "排序" "order", "日期：按日期或收益；个股：按值、收益、文档数；其他：按选中的列" "dates: by date, return; names: by value, return, documents; else the marked column", FACTOR, true),
     command!("one-layer", A::Quantile, ["f"], "分层" "layer", "在日期光标与分层柱之间换焦点；当日个股：只看一层" "from the dates to the layers' bars and back; names of one layer", FACTOR, true),
-    command!("left", A::Left, ["left"], "前一个" "before", "前一个日期或分层；句子中为前一列" "the date or layer before; among sentences the column before", FACTOR, false),
-    command!("right", A::Right, ["right"], "后一个" "after", "后一个日期或分层；句子中为后一列" "the date or layer after; among sentences the next column", FACTOR, false),
+    command!("left", A::Left, ["left"], "前一个" "before", "前一个日期或分层；句子与列表中为前一列" "the date or layer before; among sentences and in lists the column before", FACTOR, false),
+    command!("right", A::Right, ["right"], "后一个" "after", "后一个日期或分层；句子与列表中为后一列" "the date or layer after; among sentences and in lists the next column", FACTOR, false),
     command!("next-factor", A::NextFactor, ["]", "n"], "下一因子" "next factor", "看下一个因子" "look at the next factor", FACTOR, true),
     command!("previous-factor", A::PreviousFactor, ["[", "p"], "上一因子" "previous", "看上一个因子" "look at the factor before", FACTOR, false),
     command!("horizon", A::Horizon, ["d"], "持有期" "horizon", "换一个持有天数" "another holding period", FACTOR, true),
@@ -183,14 +197,14 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("previous-job", A::PreviousJob, ["[", "p"], "上一任务" "previous job", "看上一个任务的阶段" "look at the job before", JOBS, false),
 
     // Tables
-    command!("sort-table", A::SortTable, ["s"], "排序" "sort", "按选中的列排序，再按反向；点表头也可" "by the column with the mark, again turns it; a click on a title does so too", TABLES, true),
+    command!("sort-table", A::SortTable, ["s"], "排序" "sort", "按选中的列排序，再按反向；点表头也可" "by the column with the mark, again turns it; a click on a title does so too", SORTED, true),
     command!("column-left", A::ColumnLeft, ["left", "h"], "前一列" "column before", "选中前一列；放不下的列随之移入" "the mark to the column before; columns that do not fit come into sight", TABLES, false),
     command!("column-right", A::ColumnRight, ["right", "l"], "后一列" "next column", "选中后一列；放不下的列随之移入" "the mark to the next column; columns that do not fit come into sight", TABLES, false),
-    command!("choose-columns", A::ChooseColumns, ["C"], "列" "columns", "选列：显示、隐藏、移动；语料页含单列特征的得分" "show, hide and move columns; on the corpus page scores of features too", TABLES, true),
-    command!("hide-column", A::HideColumn, ["-"], "隐藏列" "hide column", "隐藏选中的列" "hide the column with the mark", TABLES, false),
-    command!("frequencies", A::Frequencies, ["F"], "频次" "frequencies", "选中列各值的频次，数按分位；Enter 只列这一组" "how often each value of the column comes, numbers by quantiles; Enter lists that group", TABLES, true),
-    command!("summary", A::Summary, ["I"], "概况" "summary", "选中列的缺失、不同值、均值、分位" "missing and distinct values, mean and quantiles of the column", TABLES, false),
-    command!("only-marked", A::OnlyMarked, ["*"], "仅标记" "marked only", "只列标记的行；再按全列" "list marked rows alone; again lists all", TABLES, false),
+    command!("choose-columns", A::ChooseColumns, ["C"], "列" "columns", "选列：显示、隐藏、移动；语料页含单列特征的得分" "show, hide and move columns; on the corpus page scores of features too", LISTS, true),
+    command!("hide-column", A::HideColumn, ["-"], "隐藏列" "hide column", "隐藏选中的列" "hide the column with the mark", LISTS, false),
+    command!("frequencies", A::Frequencies, ["F"], "频次" "frequencies", "选中列各值的频次，数按分位；Enter 只列这一组" "how often each value of the column comes, numbers by quantiles; Enter lists that group", LISTS, true),
+    command!("summary", A::Summary, ["I"], "概况" "summary", "选中列的缺失、不同值、均值、分位" "missing and distinct values, mean and quantiles of the column", LISTS, false),
+    command!("only-marked", A::OnlyMarked, ["*"], "仅标记" "marked only", "只列标记的行；再按全列" "list marked rows alone; again lists all", LISTS, false),
 
     // The pipeline
     command!("run", A::Start, ["r"], "运行" "run", "从未完成的一步开始运行整条流水线" "run the stages that are not up to date", PIPELINE, true),
@@ -219,6 +233,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("show-jobs", A::Show(Page::Jobs), ["9"], "任务" "jobs", "任务页：进度、日志、拒收" "jobs: progress, log, rejects", ALL, false),
     command!("next-page", A::NextPage, ["tab"], "换页" "pages", "下一页" "the next page", ALL, true),
     command!("previous-page", A::PreviousPage, ["shift-tab"], "前一页" "page before", "前一页" "the page before", ALL, false),
+    command!("pane-alone", A::ZoomPane, ["V"], "单窗格" "pane alone", "光标所在的窗格占满整页；再按或 Esc 恢复" "give the whole page to the pane with the focus; again, or Esc, shows all", ALL, false),
     command!("stock", A::Stock, ["K"], "个股" "stock", "个股：价格、成交量、文档与因子在同一时间轴上；列表中取光标处的代码，别处输入代码" "one stock: prices, volume, documents and a factor on one axis; of the marked line, or typed", ALL, true),
     command!("copy-command", A::Copy, ["y"], "复制命令" "copy", "复制等价命令（终端须支持 OSC 52）" "copy the CLI command (OSC 52)", ALL, false),
     command!("copy-table", A::CopyTable, ["Y"], "复制表格" "copy table", "把本页的表以 CSV 复制" "copy what the page lists as CSV", ALL, false),
@@ -241,7 +256,7 @@ pub(crate) static COMMANDS: &[Command] = &[
 
 /// True if the page has a table of the kit.
 pub(crate) fn has_table(page: Page) -> bool {
-    TABLES.contains(&page)
+    LISTS.contains(&page)
 }
 
 pub(crate) fn shows(page: Page) -> Option<&'static Command> {

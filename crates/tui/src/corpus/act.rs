@@ -72,6 +72,16 @@ impl CorpusPage {
         true
     }
 
+    /// Unfolds or folds what the document at the cursor stands for.
+    pub(super) fn unfold(&mut self) {
+        let Some(head) = self.head() else { return };
+        if !self.open.remove(&head) {
+            self.open.insert(head);
+        } else if let Some(line) = self.listed.now.as_ref().and_then(|listing| listing.line_of(head)) {
+            self.cursor.at = line;
+        }
+    }
+
     /// Opens the line for a note on the document at the cursor.
     pub(super) fn begin_note(&mut self, desk: &Desk<'_>) {
         if desk.read_only {

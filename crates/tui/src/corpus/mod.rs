@@ -60,7 +60,7 @@ use super::context::PageContext;
 use super::desk::{self, Desk};
 use super::errand::Errand;
 use super::field::Field;
-use super::kit::{Overlay, TableLayout};
+use super::kit::{Overlay, TableLayout, Zoom};
 use super::list::{Cursor, moved};
 use super::look;
 use super::page::{Table, WantedStock};
@@ -117,6 +117,7 @@ pub struct CorpusPage {
     sought: Option<u32>,
 
     focus: CorpusFocus,
+    zoom: Zoom,
     cut: Option<TokenUnit>,
     reader: DocumentReader,
     shelf: Shelf,
@@ -179,6 +180,7 @@ impl Default for CorpusPage {
             marked: None,
             beside: None,
             focus: CorpusFocus::default(),
+            zoom: Zoom::default(),
             cut: None,
             reader: DocumentReader::default(),
             shelf: Shelf::default(),
@@ -346,16 +348,6 @@ impl CorpusPage {
     fn end_search(&mut self) {
         (self.search, self.query_fault, self.query) = (None, None, Field::default());
     }
-
-    /// Unfolds or folds what the document at the cursor stands for.
-    fn unfold(&mut self) {
-        let Some(head) = self.head() else { return };
-        if !self.open.remove(&head) {
-            self.open.insert(head);
-        } else if let Some(line) = self.listed.now.as_ref().and_then(|listing| listing.line_of(head)) {
-            self.cursor.at = line;
-        }
-    }
 }
 
 impl PageState for CorpusPage {
@@ -386,7 +378,7 @@ impl PageState for CorpusPage {
     }
 
     fn act(&mut self, action: Action, page: Rect, desk: &Desk<'_>) {
-        let [table, reader] = view::panes(page);
+        let [table, reader] = view::panes(self, page);
         let (rows, lines) = (view::rows(table), reader_view::room(reader));
         if let Some(beside) = &mut self.beside {
             match action {
@@ -446,7 +438,7 @@ impl PageState for CorpusPage {
     }
 
     fn arrange(&mut self, page: Rect, desk: &Desk<'_>) {
-        let [table, reader] = view::panes(page);
+        let [table, reader] = view::panes(self, page);
         self.take_files(desk);
         if let Some(beside) = &mut self.beside {
             beside.asked.look();
@@ -469,7 +461,8 @@ impl PageState for CorpusPage {
             over.arrange(&columns::columns(self), desk.language, look::inside(table));
             self.over = Some(over);
         }
-        self.arrange_reader(reader, desk);
+        // Out of sight, the document is read all the same: it can be copied.
+        self.arrange_reader(if reader.is_empty() { page } else { reader }, desk);
     }
 
     fn waiting(&self) -> bool {
@@ -487,6 +480,10 @@ impl PageState for CorpusPage {
         let asked = self.search.is_some() || self.query_fault.is_some() || !self.filter.text().is_empty();
         let over = self.over.is_some() || self.beside.is_some();
         self.focus == CorpusFocus::Reader || asked || over || self.only_marked
+    }
+
+    fn zoom(&self) -> Option<&Zoom> {
+        Some(&self.zoom)
     }
 
     fn is_typing(&self) -> bool {
@@ -534,7 +531,7 @@ impl PageState for CorpusPage {
     }
 
     fn click(&mut self, at: Position, page: Rect, desk: &Desk<'_>) {
-        let [table, reader] = view::panes(page);
+        let [table, reader] = view::panes(self, page);
         (self.to_top, self.anchor) = (false, None);
         if reader.contains(at) && self.len() > 0 {
             self.focus = CorpusFocus::Reader;
@@ -554,7 +551,7 @@ impl PageState for CorpusPage {
     }
 
     fn wheel(&mut self, at: Position, down: bool, page: Rect, desk: &Desk<'_>) {
-        let [table, reader] = view::panes(page);
+        let [table, reader] = view::panes(self, page);
         let step = if down { Action::Down } else { Action::Up };
         (self.to_top, self.anchor) = (false, None);
         for _ in 0..WHEEL_LINES {

@@ -20,12 +20,13 @@ use crate::{figures, look, width};
 const COPIED: usize = 1000;
 
 /// Table and reader: side by side where there is room for both, else one above the other.
-pub(super) fn panes(page: Rect) -> [Rect; 2] {
-    if page.width >= 110 {
+pub(super) fn panes(corpus: &CorpusPage, page: Rect) -> [Rect; 2] {
+    let panes = if page.width >= 110 {
         Layout::horizontal([Constraint::Percentage(54), Constraint::Min(0)]).areas(page)
     } else {
         Layout::vertical([Constraint::Percentage(45), Constraint::Min(0)]).areas(page)
-    }
+    };
+    corpus.zoom.areas(panes, corpus.focus as usize, page)
 }
 
 /// Documents that the table has room for.
@@ -46,7 +47,7 @@ pub(crate) fn draw(context: &PageContext<'_>, corpus: &CorpusPage, frame: &mut F
     if let Some(line) = empty {
         return look::message(line, look::pane(format!(" {} ", context.say(words::CORPUS)), true), frame, page);
     }
-    let [table, reader] = panes(page);
+    let [table, reader] = panes(corpus, page);
     draw_table(context, corpus, frame, table);
     reader_view::draw(context, corpus, frame, reader);
 }

@@ -9,10 +9,13 @@ use ratatui::widgets::{Paragraph, Wrap};
 use super::words as own;
 use super::{ExperimentsPage, ExperimentsView, effects, grid, page};
 use crate::context::PageContext;
+use crate::desk::Desk;
 use crate::jobs::{self, Phase};
+use crate::kit::{Cell as TableCell, Column, SheetRow, number, text};
 use crate::page::Page;
 use crate::view::page_area;
 use crate::{figures, look, width, words};
+use inkstone_base::bootstrap::Comparison;
 use inkstone_features::experiment::{Cell, Findings};
 use inkstone_report as report;
 use inkstone_report::{CellStanding, DECIMALS, TextTone};
@@ -37,11 +40,11 @@ struct ExperimentPanes {
     effects: Option<Rect>,
 }
 
-/// The panes of a page; `effects` is the number of values whose effects are known.
-fn panes(page: Rect, view: ExperimentsView, effects: usize) -> ExperimentPanes {
-    let height = FINDING[usize::from(page.height >= TALL)];
+fn panes(page: Rect, view: ExperimentsView, experiments: &ExperimentsPage) -> ExperimentPanes {
+    let (effects, alone) = (experiments.effects(), experiments.zoom.is_on());
+    let height = if alone { 0 } else { FINDING[usize::from(page.height >= TALL)] };
     let [finding, below] = Layout::vertical([Constraint::Length(height), Constraint::Min(0)]).areas(page);
-    if page.width >= SIDE_BY_SIDE && page.height >= TALL {
+    if page.width >= SIDE_BY_SIDE && page.height >= TALL && !alone {
         let [list, right] = Layout::horizontal([Constraint::Percentage(52), Constraint::Min(0)]).areas(below);
         let [frontier, grid] = Layout::vertical([Constraint::Percentage(50), Constraint::Min(0)]).areas(right);
         // Its frame and the heads of its columns stand around the effects.
@@ -56,29 +59,26 @@ fn panes(page: Rect, view: ExperimentsView, effects: usize) -> ExperimentPanes {
     ExperimentPanes { finding, list, grid, frontier, effects }
 }
 
-/// Lines that the list or the grid has room for.
-pub(super) fn rows(page: Rect, view: ExperimentsView, effects: usize) -> usize {
-    let panes = panes(page, view, effects);
-    match view {
-        ExperimentsView::Grid => panes.grid.map_or(0, |area| grid::rows(look::inside(area))),
-        _ => panes.list.map_or(0, |area| look::inside(area).height.saturating_sub(1) as usize),
-    }
+/// Lines that the grid has room for.
+pub(super) fn grid_rows(page: Rect, experiments: &ExperimentsPage) -> usize {
+    panes(page, ExperimentsView::Grid, experiments).grid.map_or(0, |area| grid::rows(look::inside(area)))
 }
 
-pub(super) enum ClickedExperiment {
-    Line(usize),
-    Cell(usize, usize),
+/// The list with its line of titles.
+pub(super) fn list_area(page: Rect, experiments: &ExperimentsPage) -> Rect {
+    panes(page, ExperimentsView::List, experiments).list.map_or(Rect::default(), look::inside)
 }
 
-pub(super) fn place(experiments: &ExperimentsPage, at: Position, page: Rect) -> Option<ClickedExperiment> {
-    let panes = panes(page, experiments.view, experiments.effects());
-    if let Some(inner) = panes.list.map(look::inside).filter(|inner| inner.contains(at)) {
-        let row = at.y.checked_sub(inner.y + 1)?;
-        return experiments.cursor.line_at(row.into(), experiments.order.len()).map(ClickedExperiment::Line);
-    }
+/// The row and column of the grid at a place of the page.
+pub(super) fn place(experiments: &ExperimentsPage, at: Position, page: Rect) -> Option<(usize, usize)> {
+    let panes = panes(page, experiments.view, experiments);
     let (inner, table) = panes.grid.map(look::inside).zip(experiments.table.as_ref())?;
-    let (row, column) = grid::place_at(table, experiments.row, experiments.column, at, inner)?;
-    Some(ClickedExperiment::Cell(row, column))
+    grid::place_at(table, experiments.row, experiments.column, at, inner)
+}
+
+/// True if the list is seen at a place of the page.
+pub(super) fn is_on_list(experiments: &ExperimentsPage, at: Position, page: Rect) -> bool {
+    panes(page, experiments.view, experiments).list.is_some_and(|area| area.contains(at))
 }
 
 pub(crate) fn draw(context: &PageContext<'_>, experiments: &ExperimentsPage, frame: &mut Frame<'_>, area: Rect) {
@@ -120,7 +120,7 @@ pub(super) fn tabs<'a>(
     if experiments.effects() > 0 {
         all.push((ExperimentsView::Effects, own::EFFECTS));
     }
-    let seen = panes(page_area(context.screen), experiments.view, experiments.effects());
+    let seen = panes(page_area(context.screen), experiments.view, experiments);
     let side_by_side = seen.list.is_some() && seen.grid.is_some();
     let mut spans = vec![Span::raw(" ")];
     for (view, name) in all.into_iter().filter(|(view, _)| !side_by_side || Some(*view) == of) {
@@ -158,7 +158,7 @@ fn state<'a>(context: &PageContext<'_>) -> Option<Vec<Line<'a>>> {
 }
 
 fn draw_experiment(context: &PageContext<'_>, experiments: &ExperimentsPage, frame: &mut Frame<'_>, area: Rect) {
-    let panes = panes(area, experiments.view, experiments.effects());
+    let panes = panes(area, experiments.view, experiments);
     let block = look::pane(title(context, experiments), false);
     let inner = block.inner(panes.finding);
     let findings = experiments.findings();
@@ -169,7 +169,9 @@ fn draw_experiment(context: &PageContext<'_>, experiments: &ExperimentsPage, fra
         (None, None) => clipped(context.say(own::PROVISIONAL), inner),
     };
     let lines = state(context).unwrap_or_else(finding);
-    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: true }).block(block), panes.finding);
+    if !panes.finding.is_empty() {
+        frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: true }).block(block), panes.finding);
+    }
     let focused = |view: ExperimentsView| experiments.view == view;
     if let Some(area) = panes.list {
         match findings {
@@ -243,37 +245,69 @@ pub(super) fn style(tone: TextTone) -> Style {
     }
 }
 
-/// Cells of the columns behind the name: figure, difference, and as the width permits its interval, tokens, corrected p.
-struct FindingColumns {
-    name: usize,
-    interval: bool,
-    p: bool,
-}
-
-/// Cells of a figure, a difference, an interval, a number of tokens and a probability, each with a space before it.
-const WIDE: [usize; 5] = [9, 9, 20, 7, 8];
-
-impl FindingColumns {
-    fn new(total: usize) -> FindingColumns {
-        let least = 2 + 12 + WIDE[0] + WIDE[1] + WIDE[3];
-        let p = total >= least + WIDE[4] + 8;
-        let interval = total >= least + WIDE[4] + WIDE[2];
-        let taken = 2 + WIDE[0] + WIDE[1] + WIDE[3] + if p { WIDE[4] } else { 0 } + if interval { WIDE[2] } else { 0 };
-        FindingColumns { name: total.saturating_sub(taken), interval, p }
-    }
-
-    fn line(&self, name: &str, [figure, difference, interval, tokens, p]: [&str; 5]) -> String {
-        let mut line = width::left(name, self.name);
-        line += &width::right(figure, WIDE[0]);
-        line += &width::right(difference, WIDE[1]);
-        if self.interval {
-            line += &width::right(interval, WIDE[2]);
-        }
-        if self.p {
-            line += &width::right(p, WIDE[4]);
-        }
-        line + &width::right(tokens, WIDE[3])
-    }
+/// Columns and rows of the list of cells in this order, in a table so wide.
+pub(super) fn sheet(
+    findings: &Findings,
+    order: &[usize],
+    width: u16,
+    desk: &Desk<'_>,
+) -> (Vec<Column<[SheetRow]>>, Vec<SheetRow>) {
+    let total = usize::from(width);
+    let others = 29 + if total >= 55 { 8 } else { 0 } + if total >= 67 { 20 } else { 0 };
+    let mut columns = vec![
+        text("mark", String::new(), 2).on_screen(),
+        text("cell", own::CELL, 0).on_screen(),
+        text("feature", own::FEATURE, 12).on_paper(),
+    ];
+    columns.extend(findings.vary.iter().map(|name| text(format!("vary-{name}"), name.clone(), 12).on_paper()));
+    columns.extend([
+        number("figure", report::measure(findings, desk.language).to_owned(), 9),
+        number("difference", words::FIGURE_DIFFERENCE, 8),
+        number("interval", words::INTERVAL, 19).at_least(67).on_screen(),
+        number("low", own::LOW, 9).on_paper(),
+        number("high", own::HIGH, 9).on_paper(),
+        number("p", words::P_ADJUSTED, 7).at_least(55),
+        number("best", own::MAY_BE_BEST, 8).on_paper(),
+        number("tokens", words::TOKENS, 6),
+        number("seconds", own::SECONDS, 8).on_paper(),
+    ]);
+    let row = |at: &usize| {
+        let cell = &findings.cells[*at];
+        let (mark, series) = report::mark_of(findings, cell);
+        let against = |of: fn(&Comparison) -> f64| cell.against.as_ref().map_or(f64::NAN, of);
+        let signed = |value| figures::signed(value, DECIMALS);
+        let plain = |value| figures::number(value, DECIMALS);
+        let interval = cell.against.map_or_else(|| "–".to_owned(), |against| report::interval(against.interval));
+        let mut cells = vec![
+            TableCell::text("")
+                .shown(format!("{mark}{}", if cell.on_frontier { "─" } else { " " }))
+                .styled(style(series)),
+            TableCell::text(label(findings, cell, total.saturating_sub(others))),
+            TableCell::text(cell.feature.clone()),
+        ];
+        cells.extend(
+            (0..findings.vary.len()).map(|at| TableCell::text(cell.values.get(at).cloned().unwrap_or_default())),
+        );
+        cells.extend([
+            TableCell::number(cell.figure, plain),
+            TableCell::number(against(|c| c.difference), signed),
+            TableCell::number(against(|c| c.interval.low), signed).shown(interval),
+            TableCell::number(against(|c| c.interval.low), signed),
+            TableCell::number(against(|c| c.interval.high), signed),
+            TableCell::number(against(|c| c.p_adjusted), figures::probability),
+            TableCell::number(cell.p_best.unwrap_or(f64::NAN), figures::probability),
+            TableCell::number(cell.cost.tokens_a_document(), |_| String::new()).shown(report::tokens(cell)),
+            TableCell::number(cell.cost.seconds, |seconds| figures::number(seconds, 1)),
+        ]);
+        let tone = match report::standing(findings, cell) {
+            CellStanding::Baseline => style(TextTone::Baseline),
+            CellStanding::Above => style(TextTone::Above),
+            CellStanding::Below => look::DIM,
+            CellStanding::NotShown => look::PLAIN,
+        };
+        SheetRow { key: super::key(&cell.feature, &cell.setting), style: tone, cells }
+    };
+    (columns, order.iter().map(row).collect())
 }
 
 fn draw_list(
@@ -284,8 +318,7 @@ fn draw_list(
     frame: &mut Frame<'_>,
     area: Rect,
 ) {
-    let position =
-        format!(" {} {} / {} ", context.say(words::CELLS), experiments.cursor.at + 1, experiments.order.len());
+    let position = format!(" {} {} ", context.say(words::CELLS), experiments.list.place("", context.language));
     let mut block = look::pane(tabs(context, experiments, Some(ExperimentsView::List)), focused)
         .title_top(Line::styled(position, look::DIM).right_aligned());
     if let Some(cell) = experiments.cell() {
@@ -293,42 +326,7 @@ fn draw_list(
             .title_bottom(Line::styled(format!(" {} ", cost(context, cell, findings.may_be_best(cell))), look::DIM));
     }
     let inner = look::framed(block, frame, area);
-    let columns = FindingColumns::new(inner.width as usize);
-    let heads =
-        [words::FIGURE_DIFFERENCE, words::INTERVAL, words::TOKENS, words::P_ADJUSTED].map(|word| context.say(word));
-    let measure = report::measure(findings, context.language);
-    let head = columns.line(context.say(own::CELL), [measure, heads[0], heads[1], heads[2], heads[3]]);
-    let mut lines = vec![Line::styled(format!("  {head}"), look::DIM)];
-    let shown =
-        experiments.order.iter().enumerate().skip(experiments.cursor.top).take(inner.height.saturating_sub(1) as usize);
-    for (at, &number) in shown {
-        let cell = &findings.cells[number];
-        let (mark, series) = report::mark_of(findings, cell);
-        let against = cell.against;
-        let [difference, interval, p] = [
-            against.map(|c| figures::signed(c.difference, DECIMALS)),
-            against.map(|c| report::interval(c.interval)),
-            against.map(|c| figures::probability(c.p_adjusted)),
-        ]
-        .map(|text| text.unwrap_or_else(|| "–".to_owned()));
-        let figure = figures::number(cell.figure, DECIMALS);
-        let fields = [figure.as_str(), &difference, &interval, &report::tokens(cell), &p];
-        let line = columns.line(&label(findings, cell, columns.name), fields);
-        let tone = match report::standing(findings, cell) {
-            CellStanding::Baseline => style(TextTone::Baseline),
-            CellStanding::Above => style(TextTone::Above),
-            CellStanding::Below => look::DIM,
-            CellStanding::NotShown => look::PLAIN,
-        };
-        let selected = if at == experiments.cursor.at { look::SELECTED } else { look::PLAIN };
-        let front = if cell.on_frontier { "─" } else { " " };
-        lines.push(Line::from(vec![
-            Span::styled(mark.to_string(), style(series)),
-            Span::styled(front, look::STRONG),
-            Span::styled(line, tone.patch(selected)),
-        ]));
-    }
-    frame.render_widget(Paragraph::new(lines), inner);
+    experiments.list.draw(context.language, frame, inner);
 }
 
 /// The name of a cell; where it does not fit in, with the values of its settings alone, which tell cells apart.

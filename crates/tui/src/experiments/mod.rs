@@ -22,13 +22,13 @@ use super::action::Action;
 use super::context::PageContext;
 use super::desk::{Desk, PageRequest, Work};
 use super::errand::Errand;
+use super::kit::{Sheet, Zoom};
 use super::list::Cursor;
-use super::page::{Chart, Page, Table, exact};
+use super::page::{Chart, Page, Table};
 use super::page_state::PageState;
 use crate::figures;
 use crate::words as common;
 use inkstone_features::experiment::{Cell, Findings, Grid};
-use inkstone_report as report;
 use inkstone_report::{best_first, frontier_svg};
 use open::Open;
 
@@ -54,11 +54,12 @@ pub struct ExperimentsPage {
     /// The experiment shown, of all that were run or are being run.
     selected: usize,
     view: ExperimentsView,
+    zoom: Zoom,
     /// True if the grid is shown in place of the list until the list has something.
     for_now: bool,
     /// Numbers of its cells as listed, the best first.
     order: Vec<usize>,
-    cursor: Cursor,
+    list: Sheet,
     /// The grid of its cells, with the marked row and column.
     table: Option<grid::GridTable>,
     row: Cursor,
@@ -91,15 +92,18 @@ struct ExperimentsMemory {
     feature: String,
     setting: String,
     document: Option<usize>,
+    /// Columns and order of the list, as the user has them.
+    table: Value,
 }
 
 impl ExperimentsPage {
     /// Takes in findings and grids; the experiment that was shown stays the one shown.
-    fn take(&mut self) {
+    fn take(&mut self, desk: &Desk<'_>) {
         let (name, cell) = (self.name().map(str::to_owned), self.marked());
         let found = self.coming.as_mut().is_some_and(Errand::look);
         if found {
             self.loaded = self.coming.take();
+            self.list.empty();
         }
         let filled = self.next_grids.as_mut().is_some_and(Errand::look);
         if filled {
@@ -114,7 +118,7 @@ impl ExperimentsPage {
             None => (name, cell),
         };
         self.selected = self.names().iter().position(|there| Some(*there) == name.as_deref()).unwrap_or(0);
-        self.lay_out(cell);
+        self.lay_out(cell, desk);
         // While an experiment runs for the first time there is a grid alone; the list is shown once it has something.
         let only_grid = self.findings().is_none() && self.table.is_some();
         if only_grid && self.view == ExperimentsView::List {
@@ -125,8 +129,9 @@ impl ExperimentsPage {
     }
 
     /// Lays the experiment out anew, this cell being marked where there is still one.
-    fn lay_out(&mut self, cell: Option<(String, String)>) {
+    fn lay_out(&mut self, cell: Option<(String, String)>, desk: &Desk<'_>) {
         self.order = self.findings().map(best_first).unwrap_or_default();
+        self.fill(0, desk);
         let name = self.name().map(str::to_owned);
         let kept = self
             .grids
@@ -141,11 +146,22 @@ impl ExperimentsPage {
         }
     }
 
+    /// Makes the rows of the list for a table so wide.
+    fn fill(&mut self, width: u16, desk: &Desk<'_>) {
+        let mut list = std::mem::take(&mut self.list);
+        match self.findings() {
+            Some(findings) => {
+                let of = (&findings.name, self.order.len(), width);
+                list.fill(of, desk.language, || list::sheet(findings, &self.order, width, desk));
+            }
+            None => list.empty(),
+        }
+        self.list = list;
+    }
+
     /// Marks a cell in the list and in the grid, wherever it stands.
     fn mark(&mut self, feature: &str, setting: &str) {
-        let is_it = |cell: &Cell| cell.feature == feature && cell.setting == setting;
-        let at = self.findings().and_then(|all| self.order.iter().position(|number| is_it(&all.cells[*number])));
-        self.cursor.at = at.unwrap_or(self.cursor.at);
+        self.list.go_to(&key(feature, setting));
         let place = self.table.as_ref().and_then(|table| table.place_of(feature, setting));
         (self.row.at, self.column) = place.unwrap_or((self.row.at, self.column));
     }
@@ -165,9 +181,14 @@ impl ExperimentsPage {
         of_grid.or_else(|| self.cell().map(|cell| (cell.feature.clone(), cell.setting.clone())))
     }
 
+    /// The number of the cell that the list marks.
+    fn number(&self) -> Option<usize> {
+        self.order.get(self.list.selected()?).copied()
+    }
+
     /// The cell that the list marks.
     fn cell(&self) -> Option<&Cell> {
-        self.findings()?.cells.get(*self.order.get(self.cursor.at)?)
+        self.findings()?.cells.get(self.number()?)
     }
 
     fn all(&self) -> &[Findings] {
@@ -214,6 +235,7 @@ impl ExperimentsPage {
     pub(crate) fn has_beside(&self) -> bool {
         match &self.open {
             Some(_) => true,
+            None if self.is_on_list() => true,
             None => {
                 self.view == ExperimentsView::Grid && self.table.as_ref().is_some_and(|table| table.columns.len() > 1)
             }
@@ -230,7 +252,7 @@ impl ExperimentsPage {
 
     /// Looks for the documents that the marked cell scores farthest from the baseline; of the baseline itself, from the best other cell.
     fn open_differing(&mut self, desk: &Desk<'_>) {
-        let Some((findings, cell)) = self.findings().zip(self.order.get(self.cursor.at).copied()) else { return };
+        let Some((findings, cell)) = self.findings().zip(self.number()) else { return };
         let rest = std::iter::once(findings.baseline).chain(self.order.iter().copied());
         let other = rest.filter(|other| *other != cell).find(|other| findings.cells[*other].set.is_some());
         let sets = other.and_then(|other| Some([findings.cells[cell].set?, findings.cells[other].set?]));
@@ -294,7 +316,7 @@ impl ExperimentsPage {
         }));
     }
 
-    fn step(&mut self, action: Action, page: Rect) {
+    fn step(&mut self, action: Action, page: Rect, desk: &Desk<'_>) {
         if self.view == ExperimentsView::Grid {
             let Some(table) = &self.table else { return };
             let beside = match action {
@@ -302,7 +324,7 @@ impl ExperimentsPage {
                 Action::PreviousStrategy => Some(false),
                 _ => None,
             };
-            let rows = list::rows(page, ExperimentsView::Grid, self.effects()).max(1);
+            let rows = list::grid_rows(page, self).max(1);
             self.row.step(action, table.rows.len(), rows);
             self.column = table.column_near(self.row.at, self.column, beside);
             if let Some((feature, setting)) = self.marked() {
@@ -310,10 +332,20 @@ impl ExperimentsPage {
             }
             return;
         }
-        let rows = list::rows(page, ExperimentsView::List, self.effects()).max(1);
-        self.cursor.step(action, self.order.len(), rows);
-        self.mark_of_list();
+        if self.list.act(action, desk.language, list::list_area(page, self)) {
+            self.mark_of_list();
+        }
     }
+
+    /// True if keys go to the list.
+    fn is_on_list(&self) -> bool {
+        self.open.is_none() && self.view == ExperimentsView::List && self.findings().is_some()
+    }
+}
+
+/// The name of a cell among the rows of the list.
+fn key(feature: &str, setting: &str) -> String {
+    format!("{feature}\n{setting}")
 }
 
 impl PageState for ExperimentsPage {
@@ -332,6 +364,7 @@ impl PageState for ExperimentsPage {
         match action {
             Action::OpenDocument => self.can_open(),
             Action::View => self.has_views(),
+            _ if action.is_of_table() => self.is_on_list(),
             Action::PreviousStrategy | Action::NextStrategy => self.has_beside(),
             Action::RunExperiments => !context.busy_from(Page::Experiments) && context.workspace.laboratory.is_some(),
             _ => self.has_next(),
@@ -339,6 +372,16 @@ impl PageState for ExperimentsPage {
     }
 
     fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {
+        let on_list = self.is_on_list();
+        let action = match action {
+            Action::PreviousStrategy if on_list => Action::ColumnLeft,
+            Action::NextStrategy if on_list => Action::ColumnRight,
+            Action::MarkRow if !on_list => Action::PageDown,
+            other => other,
+        };
+        if on_list && self.list.is_open() && self.list.act(action, desk.language, list::list_area(area, self)) {
+            return;
+        }
         match (action, &mut self.open) {
             (Action::RunExperiments, _) => {
                 let Some(laboratory) = &desk.workspace.laboratory else { return };
@@ -384,16 +427,16 @@ impl PageState for ExperimentsPage {
                 let step = if action == Action::Next { 1 } else { count - 1 };
                 self.selected = (self.selected + step) % count;
                 (self.row, self.column) = (Cursor::default(), 0);
-                self.lay_out(None);
+                self.lay_out(None, desk);
             }
             (_, Some(open)) => open.step(action, area),
-            (_, None) => self.step(action, area),
+            (_, None) => self.step(action, area, desk),
         }
     }
 
     fn arrange(&mut self, area: Rect, desk: &Desk<'_>) {
         let remembered = self.memory.as_ref().and_then(|memory| Some((memory.experiment.clone(), memory.document?)));
-        self.take();
+        self.take(desk);
         self.take_differing(desk);
         let there = |(name, _): &(String, usize)| self.findings().is_some_and(|findings| findings.name == *name);
         if let Some((_, number)) = remembered.filter(|left| self.memory.is_none() && there(left)) {
@@ -406,12 +449,13 @@ impl PageState for ExperimentsPage {
         if self.view == ExperimentsView::Effects && self.effects() == 0 {
             self.view = ExperimentsView::List;
         }
-        let effects = self.effects();
-        self.cursor.arrange(self.order.len(), list::rows(area, ExperimentsView::List, effects));
+        let shown = list::list_area(area, self);
+        self.fill(shown.width, desk);
+        self.list.arrange(desk.language, shown);
         let (rows, columns) = self.table.as_ref().map_or((0, 0), |table| (table.rows.len(), table.columns.len()));
-        self.row.arrange(rows, list::rows(area, ExperimentsView::Grid, effects));
+        self.row.arrange(rows, list::grid_rows(area, self));
         self.column = self.column.min(columns.saturating_sub(1));
-        let wanted = self.order.get(self.cursor.at).copied();
+        let wanted = self.number();
         if let Some(open) = &mut self.open {
             if open.document.look() {
                 open.take(&self.order, wanted);
@@ -424,26 +468,27 @@ impl PageState for ExperimentsPage {
         self.coming.is_some() || self.seeking || self.open.as_ref().is_some_and(|open| open.document.waiting())
     }
 
-    fn can_go_back(&self) -> bool {
-        self.open.is_some()
+    fn zoom(&self) -> Option<&Zoom> {
+        Some(&self.zoom).filter(|_| self.has_views())
     }
 
-    fn click(&mut self, at: Position, area: Rect, _desk: &Desk<'_>) {
+    fn can_go_back(&self) -> bool {
+        self.open.is_some() || self.is_on_list() && self.list.is_open()
+    }
+
+    fn click(&mut self, at: Position, area: Rect, desk: &Desk<'_>) {
         if self.open.is_some() {
             return;
         }
-        match list::place(self, at, area) {
-            Some(list::ClickedExperiment::Line(line)) => {
-                self.cursor.at = line;
+        if list::is_on_list(self, at, area) {
+            if self.list.click(at, desk.language, list::list_area(area, self)) {
                 self.mark_of_list();
             }
-            Some(list::ClickedExperiment::Cell(row, column)) => {
-                (self.row.at, self.column) = (row, column);
-                if let Some((feature, setting)) = self.marked() {
-                    self.mark(&feature, &setting);
-                }
+        } else if let Some((row, column)) = list::place(self, at, area) {
+            (self.row.at, self.column) = (row, column);
+            if let Some((feature, setting)) = self.marked() {
+                self.mark(&feature, &setting);
             }
-            None => {}
         }
     }
 
@@ -452,7 +497,9 @@ impl PageState for ExperimentsPage {
             (Some(open), _) => Some(page::copied(self.findings()?, open.truncated()?, desk.language)),
             (None, ExperimentsView::Grid) => Some(grid::copied(self.table.as_ref()?, desk.language)),
             (None, ExperimentsView::Effects) => Some(effects::copied(self.findings()?, desk.language)),
-            (None, ExperimentsView::List | ExperimentsView::Frontier) => Some(self.listed(self.findings()?, desk)),
+            (None, ExperimentsView::List | ExperimentsView::Frontier) => {
+                self.findings().map(|_| self.list.copied(desk.language))
+            }
         }
     }
 
@@ -478,6 +525,7 @@ impl PageState for ExperimentsPage {
             feature,
             setting,
             document: self.open.as_ref().map(|open| open.number),
+            table: self.list.remember(),
         };
         serde_json::to_value(memory).unwrap_or_default()
     }
@@ -485,45 +533,7 @@ impl PageState for ExperimentsPage {
     fn recall(&mut self, memory: &Value) {
         let Ok(memory) = ExperimentsMemory::deserialize(memory) else { return };
         self.view = memory.view;
+        self.list.recall(&memory.table);
         self.memory = Some(memory);
-    }
-}
-
-impl ExperimentsPage {
-    /// The list as it is copied.
-    fn listed(&self, findings: &Findings, desk: &Desk<'_>) -> Table {
-        let titles = [
-            common::FIGURE_DIFFERENCE,
-            words::LOW,
-            words::HIGH,
-            common::P_ADJUSTED,
-            words::MAY_BE_BEST,
-            common::TOKENS,
-            words::SECONDS,
-        ];
-        let mut header = vec![desk.say(words::FEATURE).to_owned()];
-        header.extend(findings.vary.iter().cloned());
-        header.push(report::measure(findings, desk.language).to_owned());
-        header.extend(titles.map(|word| desk.say(word).to_owned()));
-        let row = |number: &usize| {
-            let cell = &findings.cells[*number];
-            let against = |figure: fn(&inkstone_base::bootstrap::Comparison) -> f64| {
-                exact(cell.against.as_ref().map_or(f64::NAN, figure))
-            };
-            let mut row = vec![cell.feature.clone()];
-            row.extend(cell.values.iter().cloned());
-            row.extend([
-                exact(cell.figure),
-                against(|c| c.difference),
-                against(|c| c.interval.low),
-                against(|c| c.interval.high),
-                against(|c| c.p_adjusted),
-                exact(cell.p_best.unwrap_or(f64::NAN)),
-                exact(cell.cost.tokens_a_document()),
-                exact(cell.cost.seconds),
-            ]);
-            row
-        };
-        Table { header, rows: self.order.iter().map(row).collect() }
     }
 }

@@ -229,6 +229,22 @@ fn without_time(screen: &str) -> String {
 }
 
 #[test]
+fn cells_are_sorted_by_any_column_and_marked() {
+    let mut bench = bench(|_| ());
+    assert!(bench.screen(SMALL, "").contains("单元 1 / 6"), "the best cell is marked");
+    // From the sign of the series to the tokens; the mark stays on its cell.
+    let sorted = bench.screen(SMALL, "lllllls");
+    assert!(sorted.contains("词元▼") && sorted.contains("单元 2 / 6"), "{sorted}");
+    let table = bench.app.at_desk(|desk| bench.app.state(Page::Experiments).table(desk).unwrap());
+    assert_eq!(table.rows[0][..2].join(","), "bert<&>,head:512", "the most tokens stand first");
+    let marked = bench.screen(SMALL, "g<space>*");
+    assert!(marked.contains("单元 1 / 1 · 仅标记 1"), "{marked}");
+    assert!(bench.screen(SMALL, "<esc>").contains(" / 6 · 标记 1"));
+    // The grid has keys of its own.
+    assert!(bench.screen(SMALL, "vs").contains("[网格]"));
+}
+
+#[test]
 fn lists_are_copied_and_the_frontier_is_saved() {
     let mut bench = bench(|_| ());
     bench.settle();

@@ -5,14 +5,13 @@ use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::Line;
 
-use super::drill::mark;
 use super::picture::BacktestPicture;
 use super::words as own;
 use crate::action::Action;
 use crate::context::PageContext;
 use crate::desk::Desk;
-use crate::list::{self, Cursor, ListColumn};
-use crate::page::{Table, exact};
+use crate::kit::{Cell, Sheet, SheetRow, number, text};
+use crate::page::Table;
 use crate::{figures, look, words};
 use inkstone_lab::lint::{Standing, Verdict};
 use inkstone_report::{check_name, standing_name, verdict_sentences};
@@ -28,20 +27,59 @@ const WIDE: u16 = 100;
 /// The list, while it is open.
 #[derive(Default)]
 pub(super) struct Checks {
-    cursor: Cursor,
+    sheet: Sheet,
 }
 
 impl Checks {
-    pub(super) fn step(&mut self, action: Action, count: usize, page: Rect) {
-        self.cursor.step(action, count, list::rows(list_area(page)));
+    /// Does an action of the list; false where it is none.
+    pub(super) fn act(&mut self, action: Action, page: Rect, desk: &Desk<'_>) -> bool {
+        let action = match action {
+            Action::Left => Action::ColumnLeft,
+            Action::Right => Action::ColumnRight,
+            Action::Sort => Action::SortTable,
+            other => other,
+        };
+        self.sheet.act(action, desk.language, list_area(page))
     }
 
-    pub(super) fn arrange(&mut self, count: usize, page: Rect) {
-        self.cursor.arrange(count, list::rows(list_area(page)));
+    pub(super) fn arrange(&mut self, verdicts: &[Verdict], page: Rect, desk: &Desk<'_>) {
+        let area = list_area(page);
+        let cells_of_name = if area.width >= WIDE { 29 } else { 23 };
+        let found: String = verdicts.iter().map(|verdict| finding(verdict, desk.language)).collect();
+        self.sheet.fill((found, cells_of_name), desk.language, || {
+            let columns = vec![
+                text("check", own::CHECK, cells_of_name),
+                text("standing", own::STANDING, 10),
+                number("number", own::NUMBER, 9),
+                number("limit", own::LIMIT, 9),
+                text("finding", own::FINDING, 0),
+            ];
+            let row = |verdict: &Verdict| {
+                let (sign, word) = standing_name(verdict.standing);
+                let number =
+                    |value: Option<f64>| Cell::number(value.unwrap_or(f64::NAN), |value| figures::number(value, 4));
+                let name = desk.say(check_name(verdict.check));
+                let cells = vec![
+                    Cell::text(name),
+                    Cell::text(desk.say(word)).shown(format!("{sign} {}", desk.say(word))),
+                    number(verdict.number),
+                    number(verdict.limit),
+                    Cell::text(finding(verdict, desk.language)),
+                ];
+                SheetRow { key: name.to_owned(), style: style(verdict.standing), cells }
+            };
+            (columns, verdicts.iter().map(row).collect())
+        });
+        self.sheet.arrange(desk.language, area);
     }
 
-    pub(super) fn click(&mut self, at: Position, count: usize, page: Rect) {
-        self.cursor.click(at, list_area(page), count);
+    pub(super) fn click(&mut self, at: Position, page: Rect, desk: &Desk<'_>) {
+        self.sheet.click(at, desk.language, list_area(page));
+    }
+
+    /// The list, for copying.
+    pub(super) fn table(&self, desk: &Desk<'_>) -> Table {
+        self.sheet.copied(desk.language)
     }
 }
 
@@ -52,21 +90,6 @@ fn panes(page: Rect) -> [Rect; 3] {
 
 fn list_area(page: Rect) -> Rect {
     look::inside(panes(page)[1])
-}
-
-/// The list, for copying.
-pub(super) fn table(verdicts: &[Verdict], desk: &Desk<'_>) -> Table {
-    let header = [own::CHECK, own::STANDING, own::NUMBER, own::LIMIT, own::FINDING];
-    let row = |verdict: &Verdict| {
-        vec![
-            desk.say(check_name(verdict.check)).to_owned(),
-            desk.say(standing_name(verdict.standing).1).to_owned(),
-            exact(verdict.number.unwrap_or(f64::NAN)),
-            exact(verdict.limit.unwrap_or(f64::NAN)),
-            finding(verdict, desk.language),
-        ]
-    };
-    Table::new(desk.language, &header, verdicts.iter().map(row).collect())
 }
 
 fn finding(verdict: &Verdict, language: Language) -> String {
@@ -110,29 +133,8 @@ pub(super) fn draw(
     let block =
         look::pane(title, true).title_bottom(Line::styled(format!(" {} ", context.say(own::CHECK_AGAIN)), look::DIM));
     let inner = look::framed(block, frame, area);
-    let check = format!(" {}", context.say(own::CHECK));
-    let columns = [
-        ListColumn::text(&check, if inner.width >= WIDE { 30 } else { 24 }),
-        ListColumn::text(context.say(own::STANDING), 10),
-        ListColumn::number(context.say(own::NUMBER), 9),
-        ListColumn::number(context.say(own::LIMIT), 9),
-        ListColumn::text(context.say(own::FINDING), 0),
-    ];
-    let number = |value: Option<f64>| value.map_or("–".to_owned(), |value| figures::number(value, 4));
-    let row = |at: usize| {
-        let verdict = &verdicts[at];
-        let (sign, word) = standing_name(verdict.standing);
-        let cells = vec![
-            format!("{}{}", mark(at == checks.cursor.at), context.say(check_name(verdict.check))),
-            format!("{sign} {}", context.say(word)),
-            number(verdict.number),
-            number(verdict.limit),
-            finding(verdict, context.language),
-        ];
-        (cells, style(verdict.standing))
-    };
-    list::draw(&columns, verdicts.len(), checks.cursor, row, frame, inner);
-    if let Some(verdict) = verdicts.get(checks.cursor.at) {
+    checks.sheet.draw(context.language, frame, inner);
+    if let Some(verdict) = checks.sheet.selected().and_then(|at| verdicts.get(at)) {
         let (sign, word) = standing_name(verdict.standing);
         let title = format!(" {sign} {} · {} ", context.say(word), context.say(check_name(verdict.check)));
         look::message(finding(verdict, context.language), look::pane(title, false), frame, below);

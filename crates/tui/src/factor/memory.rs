@@ -19,4 +19,6 @@ pub(super) struct FactorMemory {
     /// The quantile whose bar was marked, from 0.
     pub(super) bar: Option<usize>,
     pub(super) way: Option<Way>,
+    /// Columns and orders of the lists on the way down.
+    pub(super) tables: serde_json::Value,
 }

@@ -27,6 +27,7 @@ use super::action::Action;
 use super::context::PageContext;
 use super::desk::{Desk, PageRequest, Work};
 use super::errand::Errand;
+use super::kit::Zoom;
 use super::page::{Chart, Page, Table, WantedStock};
 use super::page_state::PageState;
 use checks::Checks;
@@ -39,6 +40,9 @@ use inkstone_report::{FactorReport, factor_charts};
 use memory::FactorMemory;
 use picture::BacktestPicture;
 use tear_sheet::TearSheet;
+
+/// The chart of layers among the charts of the front.
+const LAYERS: usize = 2;
 
 /// Trading days of a month, the step of the page keys.
 const MONTH: usize = 21;
@@ -57,10 +61,15 @@ pub struct FactorPage {
     cursor: Option<usize>,
     chart: LayerChart,
     focus: FactorFocus,
+    zoom: Zoom,
+    /// The chart that has the whole page in a zoom: RankIC, its sum, layers, long-short.
+    chart_at: usize,
     /// The quantile whose bar is marked, from 0; the highest until one is chosen.
     bar: Option<usize>,
     /// The way down to words, while it is gone.
     drill: Option<Drill>,
+    /// Columns and orders of the lists on that way, as the user has them.
+    tables: Value,
     /// The verdicts of the linter, while they are listed.
     checks: Option<Checks>,
     sheet: Option<TearSheet>,
@@ -138,11 +147,11 @@ impl FactorPage {
     fn go_along(&mut self, way: Way, desk: &Desk<'_>) {
         let Some((picture, factor)) = self.picture().zip(self.name.as_deref()) else { return };
         let drill = match way {
-            Way { quantile: Some(quantile), .. } => Drill::of_quantile(factor, quantile, desk),
+            Way { quantile: Some(quantile), .. } => Drill::of_quantile(factor, &self.tables, quantile, desk),
             Way { date: Some(date), .. } => {
                 let dates: Vec<NaiveDate> = picture.dates_with_names().collect();
                 let at = dates.binary_search(&date).ok();
-                at.and_then(|at| Drill::of_date(factor, dates, at, desk))
+                at.and_then(|at| Drill::of_date(factor, &self.tables, dates, at, desk))
             }
             _ => None,
         };
@@ -195,7 +204,7 @@ impl FactorPage {
     /// True if there is something to the left and right of what is shown.
     pub(crate) fn can_go_aside(&self) -> bool {
         match &self.drill {
-            _ if self.matrix.is_some() => true,
+            _ if self.matrix.is_some() || self.checks.is_some() => true,
             Some(drill) => drill.has_beside(),
             None => self.is_front() && self.picture().is_some_and(|p| !p.dates.is_empty()),
         }
@@ -203,7 +212,7 @@ impl FactorPage {
 
     /// True if a list can be put in another order.
     pub(crate) fn can_sort(&self) -> bool {
-        self.drill.as_ref().is_some_and(Drill::lists_returns)
+        self.checks.is_some() || self.drill.as_ref().is_some_and(Drill::is_list)
     }
 
     /// True if the list of quantiles can be opened, or stocks be limited to one of them.
@@ -233,9 +242,6 @@ impl FactorPage {
             Action::PreviousFactor => self.select((self.selected + count - 1) % count, desk),
             Action::Horizon => {
                 self.horizon = (self.horizon + 1) % self.horizons().max(1);
-                if let Some(drill) = &mut self.drill {
-                    drill.sort(self.horizon);
-                }
             }
             Action::Layers => {
                 self.chart = match self.chart {
@@ -244,10 +250,12 @@ impl FactorPage {
                     LayerChart::Decay => LayerChart::Wealth,
                 };
                 // The bars that the arrows went along are not there any more.
-                self.focus = FactorFocus::Dates;
+                (self.focus, self.chart_at) = (FactorFocus::Dates, LAYERS);
             }
             Action::Quantile => match self.focus {
-                FactorFocus::Dates => (self.focus, self.chart) = (FactorFocus::Layers, LayerChart::Means),
+                FactorFocus::Dates => {
+                    (self.focus, self.chart, self.chart_at) = (FactorFocus::Layers, LayerChart::Means, LAYERS);
+                }
                 FactorFocus::Layers => self.focus = FactorFocus::Dates,
             },
             Action::Drill => self.open(desk),
@@ -267,19 +275,20 @@ impl FactorPage {
         let Some((picture, factor)) = self.picture().zip(self.name.as_deref()) else { return };
         if self.focus == FactorFocus::Layers {
             let quantile = u16::try_from(self.bar() + 1).unwrap_or(u16::MAX);
-            self.drill = Drill::of_quantile(factor, quantile, desk);
+            self.drill = Drill::of_quantile(factor, &self.tables, quantile, desk);
             return;
         }
         let dates: Vec<NaiveDate> = picture.dates_with_names().collect();
         let at = self.cursor.and_then(|i| picture.dates.get(i)).or(dates.last()).copied();
         let Some(at) = at.filter(|_| !dates.is_empty()) else { return };
         let date = dates.partition_point(|date| *date <= at).saturating_sub(1);
-        self.drill = Drill::of_date(factor, dates, date, desk);
+        self.drill = Drill::of_date(factor, &self.tables, dates, date, desk);
     }
 
     /// Goes up to the curves, at the date whose names were listed.
     fn close(&mut self) {
         let Some(drill) = self.drill.take() else { return };
+        self.tables = drill.tables();
         let at = drill.day().zip(self.picture()).and_then(|(day, picture)| picture.dates.binary_search(&day).ok());
         self.cursor = at.or(self.cursor);
     }
@@ -330,15 +339,16 @@ impl FactorPage {
         let Some((picture, horizon)) = self.picture().and_then(|p| Some((p, p.horizons.get(self.horizon)?))) else {
             return;
         };
-        match view::place(picture, horizon, self.chart, at, page) {
-            Some(view::ClickedFactor::Date(date)) => {
+        let Some((chart, clicked)) = view::place(self, picture, horizon, at, page) else { return };
+        match clicked {
+            view::ClickedFactor::Date(date) => {
                 let last = picture.dates.len().saturating_sub(1);
                 let at = picture.dates.partition_point(|there| *there < date).min(last);
                 (self.cursor, self.focus) = (Some(at), FactorFocus::Dates);
             }
-            Some(view::ClickedFactor::Bar(bar)) => (self.bar, self.focus) = (Some(bar), FactorFocus::Layers),
-            None => {}
+            view::ClickedFactor::Bar(bar) => (self.bar, self.focus) = (Some(bar), FactorFocus::Layers),
         }
+        self.chart_at = chart;
     }
 }
 
@@ -376,6 +386,9 @@ impl PageState for FactorPage {
             Action::Quantile => self.can_choose_layer(),
             Action::NextFactor | Action::PreviousFactor => context.workspace.factors.len() > 1,
             Action::Horizon => self.horizons() > 1 && self.shows_returns(),
+            Action::Frequencies | Action::Summary | Action::ChooseColumns | Action::HideColumn | Action::OnlyMarked => {
+                self.checks.is_some() || self.drill.as_ref().is_some_and(Drill::has_rows)
+            }
             Action::Layers => self.is_front() || self.matrix.is_some(),
             Action::Compare => self.matrix.is_some() || self.is_front() && context.workspace.factors.len() > 1,
             Action::Checks => self.can_check(),
@@ -386,7 +399,8 @@ impl PageState for FactorPage {
     }
 
     fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {
-        let verdicts = self.picture().and_then(|p| p.verdicts.as_ref().ok()).map_or(0, Vec::len);
+        let is_list = self.checks.is_some() || self.drill.as_ref().is_some_and(Drill::is_list);
+        let action = if action == Action::MarkRow && !is_list { Action::PageDown } else { action };
         if let Some(sheet) = &mut self.sheet {
             let picture = self.loaded.as_ref().and_then(|loaded| loaded.get()?.as_deref());
             match (action, picture) {
@@ -416,31 +430,38 @@ impl PageState for FactorPage {
             (Action::Report, ..) => self.start("report", words::JOB_REPORT, desk),
             (Action::Checks, ..) => self.check(desk),
             (Action::NextFactor | Action::PreviousFactor | Action::Horizon, ..) => self.show(action, desk),
-            (Action::Back, Some(_), _) => self.checks = None,
-            (_, Some(checks), _) => checks.step(action, verdicts, area),
+            (_, Some(checks), _) => {
+                if !checks.act(action, area, desk) && action == Action::Back {
+                    self.checks = None;
+                }
+            }
             (_, None, None) => self.show(action, desk),
-            (Action::Drill, _, Some(drill)) => drill.down(desk),
-            (Action::Left | Action::Right, _, Some(drill)) => drill.aside(action == Action::Right, desk),
-            (Action::Back, _, Some(drill)) => {
-                if !drill.up() {
+            (Action::Drill, _, Some(drill)) if !drill.is_open() => drill.down(desk),
+            (Action::Left | Action::Right, _, Some(drill)) if drill.goes_aside() => {
+                drill.aside(action == Action::Right, desk);
+            }
+            (_, _, Some(drill)) => {
+                let done = drill.act(action, self.zoom.is_on(), area, desk);
+                if !done && action == Action::Back && !drill.up() {
                     self.close();
                 }
             }
-            (_, _, Some(drill)) => drill.act(action, self.horizon, area),
         }
     }
 
     fn arrange(&mut self, area: Rect, desk: &Desk<'_>) {
         self.take(desk);
-        let verdicts = self.picture().and_then(|p| p.verdicts.as_ref().ok()).map_or(0, Vec::len);
         if let Some(matrix) = &mut self.matrix {
             matrix.look();
         }
+        let picture = self.loaded.as_ref().and_then(|loaded| loaded.get()?.as_deref());
         if let Some(checks) = &mut self.checks {
-            checks.arrange(verdicts, area);
+            let verdicts = picture.and_then(|picture| picture.verdicts.as_deref().ok());
+            checks.arrange(verdicts.unwrap_or_default(), area, desk);
         }
+        let held = self.holding_period();
         if let Some(drill) = &mut self.drill {
-            drill.arrange(area, self.horizon, desk);
+            drill.arrange(area, held, self.zoom.is_on(), desk);
         }
     }
 
@@ -449,15 +470,19 @@ impl PageState for FactorPage {
         self.coming.is_some() || comparing || self.drill.as_ref().is_some_and(Drill::waiting)
     }
 
+    fn zoom(&self) -> Option<&Zoom> {
+        let is_list = matches!(&self.drill, Some(drill) if drill.is_list());
+        Some(&self.zoom).filter(|_| self.is_front() || is_list)
+    }
+
     fn can_go_back(&self) -> bool {
         self.drill.is_some() || self.checks.is_some() || self.sheet.is_some() || self.matrix.is_some()
     }
 
-    fn click(&mut self, at: Position, area: Rect, _desk: &Desk<'_>) {
-        let verdicts = self.picture().and_then(|p| p.verdicts.as_ref().ok()).map_or(0, Vec::len);
+    fn click(&mut self, at: Position, area: Rect, desk: &Desk<'_>) {
         match (&mut self.checks, &mut self.drill) {
-            (Some(checks), _) => checks.click(at, verdicts, area),
-            (None, Some(drill)) => drill.click(at, area),
+            (Some(checks), _) => checks.click(at, area, desk),
+            (None, Some(drill)) => drill.click(at, self.zoom.is_on(), area, desk),
             (None, None) if self.sheet.is_some() || self.matrix.is_some() => {}
             (None, None) => self.click_front(at, area),
         }
@@ -469,7 +494,7 @@ impl PageState for FactorPage {
         }
         let picture = self.picture()?;
         match (&self.checks, &self.drill) {
-            (Some(_), _) => Some(checks::table(picture.verdicts.as_ref().ok()?, desk)),
+            (Some(checks), _) => Some(checks.table(desk)),
             (None, Some(drill)) => drill.table(desk),
             (None, None) if self.sheet.is_some() => Some(tear_sheet::table(&picture.outcome, desk)),
             (None, None) => Some(view::years(picture, desk)),
@@ -523,6 +548,7 @@ impl PageState for FactorPage {
             focus: self.focus,
             bar: self.bar,
             way: self.drill.as_ref().map(Drill::way),
+            tables: self.drill.as_ref().map_or_else(|| self.tables.clone(), Drill::tables),
         };
         serde_json::to_value(memory).unwrap_or_default()
     }
@@ -530,6 +556,7 @@ impl PageState for FactorPage {
     fn recall(&mut self, memory: &Value) {
         let Ok(memory) = FactorMemory::deserialize(memory) else { return };
         (self.chart, self.focus, self.bar) = (memory.chart, memory.focus, memory.bar);
+        self.tables = memory.tables.clone();
         if self.focus == FactorFocus::Layers {
             self.chart = LayerChart::Means;
         }

@@ -37,7 +37,13 @@ struct Regions {
     cursor: Rect,
 }
 
-fn regions(picture: &BacktestPicture, page: Rect) -> Regions {
+fn regions(factor: &FactorPage, picture: &BacktestPicture, page: Rect) -> Regions {
+    if factor.zoom.is_on() {
+        let [chart, cursor] = Layout::vertical([Constraint::Min(0), Constraint::Length(1)]).areas(page);
+        let none = Rect { width: 0, height: 0, ..page };
+        let charts = factor.zoom.areas([none; 4], factor.chart_at, chart);
+        return Regions { warning: none, planted: none, head: [none; 2], charts, years: none, cursor };
+    }
     let years = if page.height >= TALL { picture.outcome.long_short.by_year.len().min(6) as u16 + 3 } else { 0 };
     let wide = page.width >= WIDE;
     let [warning, head, planted, charts, years, cursor] = Layout::vertical([
@@ -65,14 +71,26 @@ pub(super) enum ClickedFactor {
     Bar(usize),
 }
 
+/// The chart at a place of the page, and what was pressed on it.
 pub(super) fn place(
+    factor: &FactorPage,
     picture: &BacktestPicture,
     horizon: &Horizon,
-    chart: LayerChart,
     at: Position,
     page: Rect,
+) -> Option<(usize, ClickedFactor)> {
+    let charts = regions(factor, picture, page).charts.map(look::inside);
+    let chart = charts.iter().position(|chart| chart.contains(at))?;
+    Some((chart, pressed(factor.chart, picture, horizon, at, charts)?))
+}
+
+fn pressed(
+    chart: LayerChart,
+    picture: &BacktestPicture,
+    horizon: &Horizon,
+    at: Position,
+    [bars, sum, layers, spread]: [Rect; 4],
 ) -> Option<ClickedFactor> {
-    let [bars, sum, layers, spread] = regions(picture, page).charts.map(look::inside);
     let along =
         |dates: &[NaiveDate], area| date_at(at.x, *dates.first()?, *dates.last()?, area).map(ClickedFactor::Date);
     if bars.contains(at) {
@@ -98,7 +116,7 @@ pub(crate) fn draw(context: &PageContext<'_>, factor: &FactorPage, frame: &mut F
         return compare::draw(context, matrix, frame, page);
     }
     if let Some(drill) = &factor.drill {
-        return drill::draw(context, factor.holding_period(), drill, frame, page);
+        return drill::draw(context, drill, factor.zoom.is_on(), frame, page);
     }
     let Some(picture) = factor.picture() else {
         let line = match &factor.loaded {
@@ -117,23 +135,33 @@ pub(crate) fn draw(context: &PageContext<'_>, factor: &FactorPage, frame: &mut F
     if let Some(sheet) = &factor.sheet {
         return tear_sheet::draw(context, sheet, picture, frame, page);
     }
-    let regions = regions(picture, page);
+    let regions = regions(factor, picture, page);
     if picture.outcome.lookahead {
         let line = width::left(context.say(words::LOOKAHEAD), regions.warning.width as usize);
         frame.render_widget(Line::styled(line, look::BAD.patch(look::SELECTED)), regions.warning);
     }
-    draw_figures(context, factor, picture, frame, regions.head);
+    if !regions.head[0].is_empty() {
+        draw_figures(context, factor, picture, frame, regions.head);
+    }
     if let Some((planted, horizon)) = picture.planted.as_ref().zip(picture.horizons.get(factor.horizon)) {
         frame.render_widget(planted_line(context, planted, horizon, page.width as usize), regions.planted);
     }
     let [bars, sum, layers, spread] = regions.charts;
     let at = factor.cursor.and_then(|i| picture.dates.get(i)).copied();
     if let Some(horizon) = picture.horizons.get(factor.horizon) {
-        draw_rank_ic(context, factor, horizon, at, frame, bars);
-        draw_sum(context, horizon, at, frame, sum);
-        draw_layers(context, factor, picture, horizon, at, frame, layers);
+        if !bars.is_empty() {
+            draw_rank_ic(context, factor, horizon, at, frame, bars);
+        }
+        if !sum.is_empty() {
+            draw_sum(context, horizon, at, frame, sum);
+        }
+        if !layers.is_empty() {
+            draw_layers(context, factor, picture, horizon, at, frame, layers);
+        }
     }
-    draw_spread(context, picture, at, frame, spread);
+    if !spread.is_empty() {
+        draw_spread(context, picture, at, frame, spread);
+    }
     if regions.years.height > 0 {
         draw_years(context, picture, frame, regions.years);
     }

@@ -9,9 +9,12 @@ use super::listing::FeatureSet;
 use super::view::draw_outstanding;
 use super::words as w;
 use crate::context::PageContext;
+use crate::desk::Desk;
 use crate::features::FeaturesPage;
-use crate::list::{self, ListColumn};
+use crate::kit::{Cell, Sheet, SheetRow, number, text};
+use crate::words::Word;
 use crate::{bars, figures, look, sentences, width};
+use inkstone_base::language::Language;
 use inkstone_features::inspect::{Column, ColumnName, Health, Month};
 use inkstone_store::RowKind;
 
@@ -48,7 +51,7 @@ pub(super) fn draw(
     let [summary, columns, months] = areas(inner);
     let lines = summary_lines(context, set, health, summary.width as usize);
     frame.render_widget(Paragraph::new(lines), summary);
-    draw_columns(context, state, health, frame, columns);
+    state.below.draw(context.language, frame, columns);
     draw_months(context, &health.months, frame, months);
 }
 
@@ -68,7 +71,7 @@ fn summary_lines<'a>(context: &PageContext<'_>, set: &FeatureSet, health: &Healt
         facts.push(format!("{} {}", context.say(w::EMPTY_COLUMNS), count(health.empty)));
     }
     let mut first = facts.join(" · ");
-    if context.language == inkstone_base::language::Language::En {
+    if context.language == Language::En {
         first = first.replace('（', " (").replace('）', ")");
     }
     let second = if health.strays > 0 {
@@ -93,45 +96,50 @@ fn summary_lines<'a>(context: &PageContext<'_>, set: &FeatureSet, health: &Healt
     vec![Line::raw(width::cut(&first, room)), second]
 }
 
-fn draw_columns(context: &PageContext<'_>, state: &FeaturesPage, health: &Health, frame: &mut Frame<'_>, area: Rect) {
-    let wide = area.width >= WIDE;
-    let number = |word, cells| ListColumn::number(context.say(word), cells);
-    let mut columns = vec![
-        ListColumn::text(context.say(w::COLUMN), 0),
-        number(w::MISSING_SHARE, 6),
-        number(w::ZERO_SHARE, 6),
-        number(w::MEAN, 8),
-        number(w::STD, 8),
-        number(w::MIN, 8),
-        number(w::MEDIAN, 8),
-        number(w::MAX, 8),
-        ListColumn::text(context.say(w::HISTOGRAM), if wide { 16 } else { 8 }),
-    ];
-    if wide {
-        columns.insert(6, number(w::FIRST_QUARTILE, 8));
-        columns.insert(8, number(w::THIRD_QUARTILE, 8));
-    }
-    let row = |at: usize| {
-        let column = &health.told[at];
-        let of_rows = |count: u64| figures::number(100.0 * count as f64 / health.rows as f64, 1);
-        let [low, middle, high] = column.quartiles;
-        let mut cells = vec![name(context, column), of_rows(column.missing), of_rows(column.zeros)];
-        cells.extend([column.mean, column.std, column.min, middle, column.max].map(short));
-        cells.push(bars::small(&column.bars, if wide { 16 } else { 8 }));
-        if wide {
-            cells.insert(6, short(low));
-            cells.insert(8, short(high));
-        }
-        (cells, if column.is_constant() || column.mean.is_nan() { look::NOTE } else { look::PLAIN })
-    };
-    list::draw(&columns, health.told.len(), state.columns, row, frame, area);
+/// Lists the columns of the set, a row each.
+pub(super) fn fill(sheet: &mut Sheet, set: &FeatureSet, health: &Health, width: u16, desk: &Desk<'_>) {
+    let bars = if width >= WIDE { 16 } else { 8 };
+    sheet.fill((set.id.map(|id| id.hex()), health.rows, bars), desk.language, || {
+        let rows_of =
+            |id: &'static str, word: Word| number(id, desk.say(word).trim_end_matches('%').to_owned(), 8).on_paper();
+        let columns = vec![
+            text("column", w::COLUMN, 0).narrow(10),
+            number("missing", w::MISSING_SHARE, 6).on_screen(),
+            rows_of("missing-rows", w::MISSING_SHARE),
+            number("zeros", w::ZERO_SHARE, 6).on_screen(),
+            rows_of("zero-rows", w::ZERO_SHARE),
+            number("mean", w::MEAN, 8),
+            number("std", w::STD, 8),
+            number("min", w::MIN, 8),
+            number("first-quartile", w::FIRST_QUARTILE, 8).at_least(WIDE.into()),
+            number("median", w::MEDIAN, 8),
+            number("third-quartile", w::THIRD_QUARTILE, 8).at_least(WIDE.into()),
+            number("max", w::MAX, 8),
+            text("histogram", w::HISTOGRAM, bars).on_screen(),
+        ];
+        let row = |column: &Column| {
+            let share =
+                |count: u64| Cell::number(100.0 * count as f64 / health.rows as f64, |share| figures::number(share, 1));
+            let [low, middle, high] = column.quartiles;
+            let mut cells = vec![Cell::text(name(desk.language, column))];
+            for count in [column.missing, column.zeros] {
+                cells.extend([share(count), Cell::count(Some(count))]);
+            }
+            let values = [column.mean, column.std, column.min, low, middle, high, column.max];
+            cells.extend(values.map(|value| Cell::number(value, short)));
+            cells.push(Cell::text(bars::small(&column.bars, bars)));
+            let odd = column.is_constant() || column.mean.is_nan();
+            SheetRow { key: name(desk.language, column), style: if odd { look::NOTE } else { look::PLAIN }, cells }
+        };
+        (columns, health.told.iter().map(row).collect())
+    });
 }
 
-fn name(context: &PageContext<'_>, column: &Column) -> String {
+fn name(language: Language, column: &Column) -> String {
     let name = match &column.name {
         ColumnName::Named(name) => name.as_str(),
-        ColumnName::Entries => context.say(w::ENTRIES),
-        ColumnName::Length => context.say(w::LENGTH),
+        ColumnName::Entries => w::ENTRIES.to(language),
+        ColumnName::Length => w::LENGTH.to(language),
     };
     if column.is_constant() { format!("= {name}") } else { name.to_owned() }
 }

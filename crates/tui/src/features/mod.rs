@@ -28,8 +28,7 @@ use super::desk::{Desk, PageRequest};
 use super::errand::Errand;
 use super::event::Event;
 use super::field::Field;
-use super::kit::TableView;
-use super::list::{self, Cursor};
+use super::kit::{Sheet, TableView, Zoom};
 use super::page::{Table, turns};
 use super::page_state::PageState;
 use inkstone_base::data::Key;
@@ -113,13 +112,14 @@ pub struct FeaturesPage {
     /// The set to go to as soon as there is a listing.
     wanted: Option<String>,
     focus: FeaturesFocus,
+    zoom: Zoom,
     view: FeaturesView,
     /// True if the user has been here: only then are sets read that he moves to.
     visited: bool,
     health: Option<SetReading<Health>>,
-    columns: Cursor,
     near: NearPane,
-    batches: Cursor,
+    /// The list of the pane below.
+    below: Sheet,
 }
 
 impl FeaturesPage {
@@ -158,7 +158,6 @@ impl FeaturesPage {
         match self.view {
             FeaturesView::Files => {}
             FeaturesView::Health => {
-                self.columns = Cursor::default();
                 let work = move |set: &Key, progress: &dyn Fn(u64), ctx: &Ctx| (bench.health)(set, progress, ctx);
                 self.health = Some(SetReading::start(desk, "health of a feature set", set, rows, work));
             }
@@ -185,21 +184,6 @@ impl FeaturesPage {
     fn read_if_small(&mut self, desk: &Desk<'_>) {
         if self.visited && self.selected().and_then(|set| set.bytes).is_some_and(|bytes| bytes <= AT_ONCE) {
             self.read(desk);
-        }
-    }
-
-    /// The cursor of the list in the lower pane, and the number of its lines.
-    fn list_below(&mut self) -> (&mut Cursor, usize) {
-        match self.view {
-            FeaturesView::Health => {
-                let count = self.health().map_or(0, |health| health.told.len());
-                (&mut self.columns, count)
-            }
-            FeaturesView::Near => self.near.list(),
-            FeaturesView::Files => {
-                let count = self.selected().map_or(0, |set| set.batches.len());
-                (&mut self.batches, count)
-            }
         }
     }
 
@@ -232,7 +216,6 @@ impl PageState for FeaturesPage {
             Action::FeatureReread => true,
             Action::FeatureChecks => self.of_checks > 0,
             Action::FeatureMeasure | Action::FeaturePast => self.shows_neighbours(),
-            _ if action.is_of_table() => self.has_sets() && self.focus == FeaturesFocus::Sets,
             _ => self.has_sets(),
         }
     }
@@ -242,15 +225,14 @@ impl PageState for FeaturesPage {
         if self.focus == FeaturesFocus::Sets
             && let Some(listing) = &self.listing
         {
-            let before = self.sets.selected();
             let list = view::list_above(self, area);
-            let done = self.sets.act(action, &columns::table(), listing, desk.language, list);
-            if self.sets.selected() != before {
-                self.batches = Cursor::default();
-            }
-            if done {
+            if self.sets.act(action, &columns::table(), listing, desk.language, list) {
                 return;
             }
+        }
+        let list = view::list_below(self, area);
+        if self.focus == FeaturesFocus::Below && self.below.act(action, desk.language, list) {
+            return;
         }
         match action {
             Action::FeatureReread => {
@@ -269,7 +251,10 @@ impl PageState for FeaturesPage {
             }
             Action::FeatureOpen => {
                 let set = self.readable().map(|(set, _)| set);
-                let chosen = if self.view == FeaturesView::Near { self.near.choose(set) } else { None };
+                let chosen = match self.below.selected() {
+                    Some(marked) if self.view == FeaturesView::Near => self.near.choose(set, marked),
+                    _ => None,
+                };
                 if let Some((part, row)) = chosen {
                     desk.order(PageRequest::Read(part, row, None));
                 }
@@ -293,12 +278,7 @@ impl PageState for FeaturesPage {
             }
             Action::Back if self.near.leave_list() => {}
             Action::Back => self.focus = FeaturesFocus::Sets,
-            _ => {
-                let action = if action == Action::MarkRow { Action::PageDown } else { action };
-                let rows = list::rows(view::list_below(self, area)).max(1);
-                let (cursor, count) = self.list_below();
-                cursor.step(action, count, rows);
-            }
+            _ => {}
         }
     }
 
@@ -325,14 +305,20 @@ impl PageState for FeaturesPage {
             self.read(desk);
         }
         self.read_if_small(desk);
-        let rows = list::rows(view::list_below(self, area));
-        let (cursor, count) = self.list_below();
-        cursor.arrange(count, rows);
+        let list = view::list_below(self, area);
+        let mut below = std::mem::take(&mut self.below);
+        view::fill_below(self, &mut below, list.width, desk);
+        below.arrange(desk.language, list);
+        self.below = below;
     }
 
     fn waiting(&self) -> bool {
         let health = self.health.as_ref().is_some_and(|health| health.errand.waiting());
         self.asked.as_ref().is_some_and(Errand::waiting) || health || self.near.waiting()
+    }
+
+    fn zoom(&self) -> Option<&Zoom> {
+        Some(&self.zoom)
     }
 
     fn is_typing(&self) -> bool {
@@ -353,13 +339,13 @@ impl PageState for FeaturesPage {
     }
 
     fn can_go_back(&self) -> bool {
-        self.focus == FeaturesFocus::Below || self.sets.is_open()
+        self.focus == FeaturesFocus::Below || self.sets.is_open() || self.below.is_open()
     }
 
     fn click(&mut self, at: Position, area: Rect, desk: &Desk<'_>) {
         self.visited = true;
         let (above, below) = (view::list_above(self, area), view::list_below(self, area));
-        if at.y <= above.bottom() {
+        if !above.is_empty() && at.y <= above.bottom() {
             self.focus = FeaturesFocus::Sets;
             if let Some(listing) = &self.listing {
                 self.sets.click(at, &columns::table(), listing, desk.language, above);
@@ -367,8 +353,7 @@ impl PageState for FeaturesPage {
             return;
         }
         self.focus = FeaturesFocus::Below;
-        let (cursor, count) = self.list_below();
-        cursor.click(at, below, count);
+        self.below.click(at, desk.language, below);
     }
 
     fn table(&self, desk: &Desk<'_>) -> Option<Table> {

@@ -5,7 +5,6 @@ use super::listing::FeatureBench;
 use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::field::Field;
-use crate::list::Cursor;
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
 use inkstone_features::inspect::{self, Found, NearMeasure, Neighbours, Query};
@@ -25,12 +24,10 @@ pub(super) struct NearPane {
     pub(super) any_time: bool,
     /// The neighbours, and what was asked to find them.
     pub(super) reading: Option<(Query, SetReading<Neighbours>)>,
-    pub(super) cursor: Cursor,
     /// Words that are being typed.
     pub(super) field: Option<Field>,
     /// Documents found by words, with these words; they are listed until one is chosen.
     pub(super) found: Option<(String, Errand<Found>)>,
-    pub(super) choice: Cursor,
     /// The neighbour that was opened from here: it does not become the document asked for.
     opened: Option<(usize, usize)>,
 }
@@ -41,6 +38,11 @@ impl NearPane {
         if self.opened.take() != Some(place) {
             self.place = Some(place);
         }
+    }
+
+    /// What is asked, as a text that tells one question from another.
+    pub(super) fn question(&self) -> String {
+        format!("{:?}", self.query())
     }
 
     fn query(&self) -> Query {
@@ -54,7 +56,6 @@ impl NearPane {
     pub(super) fn read(&mut self, desk: &Desk<'_>, bench: &FeatureBench, set: Key, rows: u64) {
         let (query, find, asked) = (self.query(), bench.neighbours.clone(), self.query());
         let work = move |set: &Key, progress: &dyn Fn(u64), ctx: &Ctx| find(set, &asked, progress, ctx);
-        self.cursor = Cursor::default();
         self.reading = Some((query, SetReading::start(desk, "neighbours", set, rows, work)));
     }
 
@@ -82,17 +83,6 @@ impl NearPane {
         only.is_some()
     }
 
-    /// The cursor of the list that is shown, and the number of its lines: documents found by words, else neighbours.
-    pub(super) fn list(&mut self) -> (&mut Cursor, usize) {
-        match &self.found {
-            Some((_, found)) => (&mut self.choice, found.get().map_or(0, |found| found.documents.len())),
-            None => {
-                let neighbours = self.reading.as_ref().and_then(|(_, reading)| reading.errand.get());
-                (&mut self.cursor, neighbours.map_or(0, |neighbours| neighbours.found.len()))
-            }
-        }
-    }
-
     pub(super) fn type_words(&mut self) {
         let words = self.found.as_ref().map(|(words, _)| words.clone()).unwrap_or_default();
         self.field = Some(Field::new(words));
@@ -108,7 +98,6 @@ impl NearPane {
         }
         let (clean, wanted) = (desk.workspace.project.clean(), words.clone());
         let found = desk.errand("find a document", move |ctx| inspect::find(&clean, &wanted, MOST_FOUND, ctx));
-        self.choice = Cursor::default();
         self.found = Some((words, found));
     }
 
@@ -118,15 +107,15 @@ impl NearPane {
     }
 
     /// Enter: of the documents found the marked one is asked for from now on; of the neighbours the marked one is to be read.
-    pub(super) fn choose(&mut self, set: Option<Key>) -> Option<(usize, usize)> {
+    pub(super) fn choose(&mut self, set: Option<Key>, marked: usize) -> Option<(usize, usize)> {
         if let Some((_, found)) = &self.found {
-            let chosen = found.get().and_then(|found| found.documents.get(self.choice.at));
+            let chosen = found.get().and_then(|found| found.documents.get(marked));
             self.place = chosen.map(|document| document.place).or(self.place);
             self.found = None;
             return None;
         }
         let neighbours = self.neighbours(set?)?.errand.get()?;
-        let place = neighbours.found.get(self.cursor.at)?.document.place;
+        let place = neighbours.found.get(marked)?.document.place;
         self.opened = Some(place);
         Some(place)
     }

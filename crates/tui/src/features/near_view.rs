@@ -7,15 +7,15 @@ use ratatui::widgets::Paragraph;
 
 use super::FeaturesPage;
 use super::listing::FeatureSet;
+use super::near::NearPane;
 use super::view::draw_outstanding;
 use super::words as w;
 use crate::context::PageContext;
 use crate::desk::Desk;
 use crate::field::{self, Field};
-use crate::list::{self, ListColumn};
-use crate::page::Table;
+use crate::kit::{Cell, Sheet, SheetRow, Value, number, text};
 use crate::{figures, look, sentences, width, words};
-use inkstone_features::inspect::{ListedDocument, NearMeasure, Neighbours, Nothing};
+use inkstone_features::inspect::{Found, ListedDocument, Near, NearMeasure, Neighbours, Nothing};
 use inkstone_store::RowKind;
 
 /// Lines above the list.
@@ -66,29 +66,60 @@ pub(super) fn draw(
         });
         return sentences::draw([(text, look::NOTE)], frame, below);
     }
-    let columns = [
-        ListColumn::number("#", 3),
-        ListColumn::number(context.say(measure(near.measure)), 8),
-        ListColumn::text(context.say(w::PUBLISHED), 16),
-        ListColumn::text(context.say(w::CODE), 13),
-        ListColumn::text(context.say(words::REPEAT), 2),
-        ListColumn::text(context.say(w::TITLE), 0),
-    ];
-    let row = |at: usize| {
-        let found = &neighbours.found[at];
-        let document = &found.document;
-        let repeats = if found.repeats { context.say(words::REPEAT) } else { "" };
-        let cells = vec![
-            (at + 1).to_string(),
-            figures::number(f64::from(found.value), 4),
-            minute(document),
-            codes(document),
-            repeats.to_owned(),
-            title(context, document),
+    state.below.draw(context.language, frame, below);
+}
+
+/// Lists the neighbours of a document.
+pub(super) fn fill(sheet: &mut Sheet, near: &NearPane, set: &FeatureSet, neighbours: &Neighbours, desk: &Desk<'_>) {
+    sheet.fill((set.id.map(|id| id.hex()), near.question(), neighbours.compared), desk.language, || {
+        let columns = vec![
+            number("rank", "#".to_owned(), 3).on_screen(),
+            number("distance", measure(near.measure), 8),
+            text("time", w::PUBLISHED, 16),
+            text("codes", w::CODE, 13),
+            text("repeats", words::REPEAT, 2).on_screen(),
+            text("title", w::TITLE, 0),
+            text("id", "doc_id".to_owned(), 16).on_paper(),
         ];
-        (cells, look::PLAIN)
-    };
-    list::draw(&columns, neighbours.found.len(), near.cursor, row, frame, below);
+        let row = |(at, found): (usize, &Near)| {
+            let document = &found.document;
+            let [time, codes, title] = cells(document, desk);
+            let cells = vec![
+                Cell::count(Some(at as u64 + 1)),
+                Cell::number(f64::from(found.value), |value| figures::number(value, 4)),
+                time,
+                codes,
+                Cell::text(if found.repeats { desk.say(words::REPEAT) } else { "" }),
+                title,
+                Cell::text(document.doc_id.clone()),
+            ];
+            SheetRow { key: document.doc_id.clone(), style: look::PLAIN, cells }
+        };
+        (columns, neighbours.found.iter().enumerate().map(row).collect())
+    });
+}
+
+/// Lists documents that were found by words.
+pub(super) fn fill_found(sheet: &mut Sheet, words: &str, found: &Found, desk: &Desk<'_>) {
+    sheet.fill((words, found.total, found.documents.len()), desk.language, || {
+        let columns = vec![text("time", w::PUBLISHED, 16), text("codes", w::CODE, 13), text("title", w::TITLE, 0)];
+        let row = |document: &ListedDocument| SheetRow {
+            key: document.doc_id.clone(),
+            style: look::PLAIN,
+            cells: cells(document, desk).to_vec(),
+        };
+        (columns, found.documents.iter().map(row).collect())
+    });
+}
+
+/// Time, codes and title of a document.
+fn cells(document: &ListedDocument, desk: &Desk<'_>) -> [Cell<'static>; 3] {
+    let title = if document.title.trim().is_empty() { desk.say(w::NO_TITLE) } else { &document.title };
+    [
+        Cell::of(Value::Time(document.published_at)),
+        Cell::text(document.codes.clone()).shown(codes(document)),
+        Cell::text(title.to_owned()),
+    ]
 }
 
 fn measure(measure: NearMeasure) -> crate::words::Word {
@@ -146,22 +177,14 @@ fn draw_found(context: &PageContext<'_>, state: &FeaturesPage, frame: &mut Frame
         (Some(found), None) => found,
     };
     let count = |n: usize| figures::count(n as u64);
-    let place = format!("/{} · {} / {}", width::cut(text, 30), count(near.choice.at + 1), figures::count(found.total));
+    let place =
+        format!("/{} · {} / {}", width::cut(text, 30), count(state.below.line() + 1), figures::count(found.total));
     let lines = vec![
         Line::styled(width::cut(&place, room), look::KEY),
         Line::styled(width::cut(context.say(w::CHOOSE), room), look::DIM),
     ];
     frame.render_widget(Paragraph::new(lines), head);
-    let columns = [
-        ListColumn::text(context.say(w::PUBLISHED), 16),
-        ListColumn::text(context.say(w::CODE), 13),
-        ListColumn::text(context.say(w::TITLE), 0),
-    ];
-    let row = |at: usize| {
-        let document = &found.documents[at];
-        (vec![minute(document), codes(document), title(context, document)], look::PLAIN)
-    };
-    list::draw(&columns, found.documents.len(), near.choice, row, frame, below);
+    state.below.draw(context.language, frame, below);
 }
 
 fn minute(document: &ListedDocument) -> String {
@@ -180,17 +203,4 @@ fn codes(document: &ListedDocument) -> String {
 
 fn title(context: &PageContext<'_>, document: &ListedDocument) -> String {
     if document.title.trim().is_empty() { context.say(w::NO_TITLE).to_owned() } else { document.title.clone() }
-}
-
-pub(super) fn table(state: &FeaturesPage, desk: &Desk<'_>) -> Option<Table> {
-    let neighbours = state.near.neighbours(state.selected()?.id?)?.errand.get()?;
-    let header = [measure(state.near.measure), w::PUBLISHED, w::CODE, w::TITLE];
-    let row = |found: &inkstone_features::inspect::Near| {
-        let document = &found.document;
-        let time = document.published_at.format("%Y-%m-%d %H:%M:%S").to_string();
-        vec![found.value.to_string(), time, document.codes.clone(), document.title.clone(), document.doc_id.clone()]
-    };
-    let mut table = Table::new(desk.language, &header, neighbours.found.iter().map(row).collect());
-    table.header.push("doc_id".to_owned());
-    Some(table)
 }

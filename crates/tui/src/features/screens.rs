@@ -349,6 +349,22 @@ fn a_document_without_a_row_says_so() {
 }
 
 #[test]
+fn the_list_below_is_sorted_counted_and_marked_like_that_of_the_sets() {
+    let mut bench = open(&filled(), fake());
+    let place = |screen: &str, text: &str| screen.find(text).unwrap_or_else(|| panic!("{text} in {screen}"));
+    let files = bench.screen(SMALL, "5vv<enter>");
+    assert!(place(&files, "4,096") < place(&files, "1,301"), "{files}");
+    let fewest = bench.screen(SMALL, "lss");
+    assert!(fewest.contains("▲") && place(&fewest, "1,301") < place(&fewest, "4,096"), "{fewest}");
+    let counted = bench.screen(SMALL, "F");
+    assert!(counted.contains("频次") && counted.contains("66.7"), "{counted}");
+    // Esc leads out of the frequencies, then out of the pane.
+    assert!(!bench.screen(SMALL, "<esc>").contains("频次 ·"));
+    bench.press("<esc>");
+    assert_eq!(bench.app.features.focus, super::FeaturesFocus::Sets);
+}
+
+#[test]
 fn the_list_can_be_copied_and_the_place_is_remembered() {
     let mut bench = open(&filled(), fake());
     bench.press("5jjv<enter>ep");
@@ -389,7 +405,7 @@ fn a_click_marks_a_set_and_a_line_below() {
     };
     let below = super::view::list_below(&bench.app.features, area);
     click(&mut bench, below.y + 3);
-    assert_eq!((bench.app.features.columns.at, bench.app.features.focus), (2, super::FeaturesFocus::Below));
+    assert_eq!((bench.app.features.below.line(), bench.app.features.focus), (2, super::FeaturesFocus::Below));
     let above = super::view::list_above(&bench.app.features, area);
     click(&mut bench, above.y + 2);
     assert_eq!((bench.app.features.sets.cursor.at, bench.app.features.focus), (1, super::FeaturesFocus::Sets));

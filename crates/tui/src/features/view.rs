@@ -12,12 +12,11 @@ use super::{FeaturesFocus, FeaturesPage, FeaturesView, SetReading, columns, heal
 use crate::context::PageContext;
 use crate::desk::Desk;
 use crate::errand::Errand;
-use crate::list::{self, ListColumn};
+use crate::kit::{Cell, Sheet, SheetRow, number, text};
 use crate::page::Table;
-use crate::words::Word;
 use crate::{figures, look, sentences, width, words};
 use inkstone_base::terms::term;
-use inkstone_features::inspect::ColumnName;
+use inkstone_store::BatchEntry;
 
 /// Lines of the pane of files above its list, without that of a search.
 const FACTS: u16 = 4;
@@ -26,7 +25,8 @@ const FACTS: u16 = 4;
 fn panes(state: &FeaturesPage, page: Rect) -> [Rect; 2] {
     let wanted = u16::try_from(state.count()).unwrap_or(u16::MAX).saturating_add(3);
     let above = wanted.clamp(6, (page.height * 9 / 20).max(6));
-    Layout::vertical([Constraint::Length(above), Constraint::Min(0)]).areas(page)
+    let panes = Layout::vertical([Constraint::Length(above), Constraint::Min(0)]).areas(page);
+    state.zoom.areas(panes, state.focus as usize, page)
 }
 
 /// The inside of the list of sets.
@@ -207,28 +207,56 @@ fn draw_files(
     }
     let lines = lines.into_iter().map(|line| Line::styled(width::cut(&line, room), look::PLAIN));
     frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), facts);
-    let columns = [
-        ListColumn::number(context.say(w::PART), 6),
-        ListColumn::number(context.say(w::ROWS), 9),
-        ListColumn::number(context.say(w::BLOCKS), 7),
-        ListColumn::number(context.say(w::SIZE), 9),
-        ListColumn::number(context.say(w::PER_ROW), 10),
-        ListColumn::text(context.say(w::DIGEST), 0),
-    ];
-    let row = |at: usize| {
-        let record = &set.batches[at].record;
-        let per_row = record.bytes as f64 / record.rows as f64;
-        let cells = vec![
-            at.to_string(),
-            figures::count(record.rows),
-            figures::count(u64::from(record.blocks)),
-            bytes(record.bytes),
-            figures::number(per_row, 0),
-            format!(" {}", record.digest.hex()),
+    state.below.draw(context.language, frame, below);
+}
+
+/// Lists the batches of a set.
+fn fill_files(sheet: &mut Sheet, set: &FeatureSet, desk: &Desk<'_>) {
+    sheet.fill((&set.name, set.id.map(|id| id.hex()), set.bytes, set.batches.len()), desk.language, || {
+        let columns = vec![
+            number("part", w::PART, 6),
+            number("rows", w::ROWS, 9),
+            number("blocks", w::BLOCKS, 7),
+            number("size", w::SIZE, 9),
+            number("per-row", w::PER_ROW, 10).on_screen(),
+            text("digest", w::DIGEST, 0),
         ];
-        (cells, look::PLAIN)
-    };
-    list::draw(&columns, set.batches.len(), state.batches, row, frame, below);
+        let row = |(part, batch): (usize, &BatchEntry)| {
+            let record = &batch.record;
+            let cells = vec![
+                Cell::count(Some(part as u64)).shown(part.to_string()),
+                Cell::count(Some(record.rows)),
+                Cell::count(Some(record.blocks.into())),
+                Cell::count(Some(record.bytes)).shown(bytes(record.bytes)),
+                Cell::number(record.bytes as f64 / record.rows as f64, |size| figures::number(size, 0)),
+                Cell::text(record.digest.hex()),
+            ];
+            SheetRow { key: part.to_string(), style: look::PLAIN, cells }
+        };
+        (columns, set.batches.iter().enumerate().map(row).collect())
+    });
+}
+
+/// Fills the list of the pane below with what the view shows.
+pub(super) fn fill_below(state: &FeaturesPage, sheet: &mut Sheet, width: u16, desk: &Desk<'_>) {
+    let Some(set) = state.selected() else { return sheet.empty() };
+    match (state.view, &state.near.found) {
+        (FeaturesView::Files, _) => fill_files(sheet, set, desk),
+        (FeaturesView::Health, _) => match state.health() {
+            Some(health) => health::fill(sheet, set, health, width, desk),
+            None => sheet.empty(),
+        },
+        (FeaturesView::Near, Some((words, found))) => match found.get() {
+            Some(found) => near_view::fill_found(sheet, words, found, desk),
+            None => sheet.empty(),
+        },
+        (FeaturesView::Near, None) => {
+            match set.id.and_then(|id| state.near.neighbours(id)).and_then(|reading| reading.errand.get()) {
+                Some(neighbours) => near_view::fill(sheet, &state.near, set, neighbours, desk),
+                None => sheet.empty(),
+            }
+        }
+    }
 }
 
 /// Choices of the folds, as a line.
@@ -262,42 +290,10 @@ pub(super) fn bytes(count: u64) -> String {
 /// The list with the keys, for copying.
 pub(super) fn table(state: &FeaturesPage, desk: &Desk<'_>) -> Option<Table> {
     let listing = state.listing.as_ref()?;
-    let table = |header: &[Word], rows| Some(Table::new(desk.language, header, rows));
-    match (state.focus, state.view) {
-        (FeaturesFocus::Below, FeaturesView::Health) => {
-            let row = |column: &inkstone_features::inspect::Column| {
-                let name = match &column.name {
-                    ColumnName::Named(name) => name.clone(),
-                    ColumnName::Entries => desk.say(w::ENTRIES).to_owned(),
-                    ColumnName::Length => desk.say(w::LENGTH).to_owned(),
-                };
-                let [low, middle, high] = column.quartiles;
-                let figures = [column.mean, column.std, column.min, low, middle, high, column.max];
-                let counts = [column.missing, column.zeros].map(|count| count.to_string());
-                [name].into_iter().chain(counts).chain(figures.map(|figure| figure.to_string())).collect()
-            };
-            let header = [w::COLUMN, w::MISSING_SHARE, w::ZERO_SHARE, w::MEAN, w::STD, w::MIN];
-            let header = [&header[..], &[w::FIRST_QUARTILE, w::MEDIAN, w::THIRD_QUARTILE, w::MAX]].concat();
-            let mut table = table(&header, state.health()?.told.iter().map(row).collect())?;
-            // The table has counts where the screen has shares.
-            for title in &mut table.header[1..3] {
-                *title = title.trim_end_matches('%').to_owned();
-            }
-            Some(table)
-        }
-        (FeaturesFocus::Below, FeaturesView::Near) => near_view::table(state, desk),
-        (FeaturesFocus::Below, FeaturesView::Files) => {
-            let row = |(part, batch): (usize, &inkstone_store::BatchEntry)| {
-                let record = &batch.record;
-                let blocks = u64::from(record.blocks);
-                let counts = [part as u64, record.rows, blocks, record.bytes].map(|count| count.to_string());
-                counts.into_iter().chain([record.digest.hex()]).collect()
-            };
-            let rows = state.selected()?.batches.iter().enumerate().map(row).collect();
-            table(&[w::PART, w::ROWS, w::BLOCKS, w::SIZE, w::DIGEST], rows)
-        }
-        (FeaturesFocus::Sets, _) => Some(state.sets.copied(&columns::table(), listing, desk.language)),
-    }
+    Some(match state.focus {
+        FeaturesFocus::Below => state.below.copied(desk.language),
+        FeaturesFocus::Sets => state.sets.copied(&columns::table(), listing, desk.language),
+    })
 }
 
 #[cfg(test)]

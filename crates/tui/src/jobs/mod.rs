@@ -32,6 +32,7 @@ use super::action::Action;
 use super::context::PageContext;
 use super::desk::{Desk, Work};
 use super::field::Field;
+use super::kit::Zoom;
 use super::list::moved;
 use super::page::{Page, Table, turns};
 use super::page_state::PageState;
@@ -65,6 +66,7 @@ pub struct JobsPage {
     /// The stage whose particulars are shown; `None`: the newest.
     stage: Option<usize>,
     pub(crate) pane: Pane,
+    zoom: Zoom,
     rejects: Option<RejectPane>,
     /// Columns of the lists of rejects, as an earlier session left them.
     recalled: Value,
@@ -363,6 +365,10 @@ impl PageState for JobsPage {
 
     fn waiting(&self) -> bool {
         self.rejects.as_ref().is_some_and(RejectPane::waiting) || self.log.waiting()
+    }
+
+    fn zoom(&self) -> Option<&Zoom> {
+        Some(&self.zoom).filter(|_| self.pane != Pane::Rejects)
     }
 
     fn is_typing(&self) -> bool {

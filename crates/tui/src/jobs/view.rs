@@ -26,6 +26,9 @@ pub(super) enum ClickedJob {
 
 /// The list of jobs, and what is below it.
 pub(super) fn split(jobs: &JobsPage, page: Rect) -> [Rect; 2] {
+    if jobs.zoom.is_on() {
+        return [Rect { height: 0, ..page }, page];
+    }
     let most = if page.height >= TALL { 10 } else { 4 };
     let rows = match jobs.list.len() {
         0 => 0,
@@ -60,7 +63,7 @@ pub(crate) fn draw(context: &PageContext<'_>, jobs: &JobsPage, frame: &mut Frame
         return rejects.draw(context, frame, page);
     }
     let [list, below] = split(jobs, page);
-    if !jobs.list.is_empty() {
+    if !list.is_empty() {
         draw_list(context, jobs, frame, list);
     }
     match jobs.pane {

@@ -22,6 +22,18 @@ pub(crate) enum Title {
     Name(Arc<str>),
 }
 
+impl From<Word> for Title {
+    fn from(word: Word) -> Title {
+        Title::Word(word)
+    }
+}
+
+impl From<String> for Title {
+    fn from(name: String) -> Title {
+        Title::Name(name.into())
+    }
+}
+
 impl Title {
     pub(crate) fn to(&self, language: Language) -> &str {
         match self {
@@ -163,6 +175,8 @@ pub(super) enum Shows {
     /// Where the table has so many cells.
     From(usize),
     Never,
+    /// Copied, and not on the screen.
+    OnPaper,
 }
 
 type CellOf<S> = Box<dyn for<'a> Fn(&'a S, usize, Language) -> Cell<'a> + Send + Sync>;
@@ -177,6 +191,8 @@ pub(crate) struct Column<S: ?Sized> {
     /// True for numbers, which are aligned to the right.
     pub(super) right: bool,
     pub(super) shows: Shows,
+    /// True if the column is never copied, as a bar is not.
+    pub(super) drawn_only: bool,
     pub(super) cell: CellOf<S>,
 }
 
@@ -188,7 +204,15 @@ impl<S: ?Sized> Column<S> {
         right: bool,
         cell: impl for<'a> Fn(&'a S, usize, Language) -> Cell<'a> + Send + Sync + 'static,
     ) -> Column<S> {
-        Column { id: id.into(), title, cells: [cells; 2], right, shows: Shows::Always, cell: Box::new(cell) }
+        Column {
+            id: id.into(),
+            title,
+            cells: [cells; 2],
+            right,
+            shows: Shows::Always,
+            drawn_only: false,
+            cell: Box::new(cell),
+        }
     }
 
     pub(crate) fn text(
@@ -228,6 +252,16 @@ impl<S: ?Sized> Column<S> {
     /// Shown only if chosen.
     pub(crate) fn hidden(self) -> Column<S> {
         Column { shows: Shows::Never, ..self }
+    }
+
+    /// Copied, and shown only if chosen.
+    pub(crate) fn on_paper(self) -> Column<S> {
+        Column { shows: Shows::OnPaper, ..self }
+    }
+
+    /// Shown, and never copied.
+    pub(crate) fn on_screen(self) -> Column<S> {
+        Column { drawn_only: true, ..self }
     }
 }
 

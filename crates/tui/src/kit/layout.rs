@@ -90,7 +90,7 @@ impl TableLayout {
         let usual = match column.shows {
             Shows::Always => true,
             Shows::From(cells) => total >= cells,
-            Shows::Never => false,
+            Shows::Never | Shows::OnPaper => false,
         };
         self.chosen.get(&*column.id).copied().unwrap_or(usual)
     }
@@ -284,7 +284,12 @@ impl TableLayout {
         language: Language,
         rows: impl Iterator<Item = usize>,
     ) -> Table {
-        let shown = self.shown(columns, usize::MAX);
+        let is_copied = |column: &&Column<S>| match self.chosen.get(&*column.id) {
+            _ if column.drawn_only => false,
+            Some(chosen) => *chosen,
+            None => column.shows == Shows::OnPaper || self.shows(column, usize::MAX),
+        };
+        let shown: Vec<&Column<S>> = self.all(columns).into_iter().filter(is_copied).collect();
         let row = |row: usize| shown.iter().map(|column| (column.cell)(source, row, language).on_paper()).collect();
         Table {
             header: shown.iter().map(|column| column.title.to(language).to_owned()).collect(),

@@ -46,6 +46,11 @@ impl TableView {
         self.rows.len()
     }
 
+    /// Rows of the source in the order in which they are listed.
+    pub(super) fn rows(&self) -> &[usize] {
+        &self.rows
+    }
+
     /// The row at the cursor.
     pub(crate) fn selected(&self) -> Option<usize> {
         self.rows.get(self.cursor.at).copied()

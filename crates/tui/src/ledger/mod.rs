@@ -23,7 +23,7 @@ use super::context::PageContext;
 use super::desk::{Desk, PageRequest};
 use super::errand::Errand;
 use super::field::Field;
-use super::kit::TableView;
+use super::kit::{TableView, Zoom};
 use super::list;
 use super::page::{Table, turns};
 use super::page_state::PageState;
@@ -88,6 +88,7 @@ pub struct LedgerPage {
     /// The entry to go to as soon as there is a list.
     wanted: Option<u64>,
     focus: LedgerFocus,
+    zoom: Zoom,
     view: LedgerView,
     /// First line seen of the pane below.
     scroll: usize,
@@ -107,6 +108,7 @@ impl Default for LedgerPage {
             filtering: false,
             wanted: None,
             focus: LedgerFocus::default(),
+            zoom: Zoom::default(),
             view: LedgerView::default(),
             scroll: 0,
             deletion: None,
@@ -226,12 +228,13 @@ impl PageState for LedgerPage {
     }
 
     fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {
+        let list = view::list_area(self, area);
         if self.focus == LedgerFocus::List
             && self.deletion.is_none()
             && let Some(Some(shelf)) = &self.shelf
         {
             let before = self.table.selected();
-            let done = self.table.act(action, &columns::table(), shelf, desk.language, view::list_area(area));
+            let done = self.table.act(action, &columns::table(), shelf, desk.language, list);
             self.scroll = if self.table.selected() == before { self.scroll } else { 0 };
             if done {
                 return;
@@ -261,13 +264,18 @@ impl PageState for LedgerPage {
             self.take(shelf, desk.language);
         }
         self.look_at_deletion(desk);
-        self.table.arrange(&columns::table(), desk.language, view::list_area(area));
+        let list = view::list_area(self, area);
+        self.table.arrange(&columns::table(), desk.language, list);
         self.scroll = self.scroll.min(view::last_scroll(self, area, desk));
     }
 
     fn waiting(&self) -> bool {
         let deletes = self.deletion.as_ref().and_then(|deletion| deletion.errand.as_ref());
         self.asked.as_ref().is_some_and(Errand::waiting) || deletes.is_some_and(Errand::waiting)
+    }
+
+    fn zoom(&self) -> Option<&Zoom> {
+        Some(&self.zoom)
     }
 
     fn is_typing(&self) -> bool {
@@ -307,10 +315,9 @@ impl PageState for LedgerPage {
     }
 
     fn click(&mut self, at: Position, area: Rect, desk: &Desk<'_>) {
-        let list = view::list_area(area);
-        if at.y > list.bottom() {
-            self.focus = LedgerFocus::Below;
-            self.view = view::view_at(self.view, at, area);
+        let list = view::list_area(self, area);
+        if let Some(view) = view::view_at(self, at, area) {
+            (self.focus, self.view) = (LedgerFocus::Below, view);
             return;
         }
         self.focus = LedgerFocus::List;

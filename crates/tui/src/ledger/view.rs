@@ -26,41 +26,36 @@ fn is_large(page: Rect) -> bool {
     page.width >= LARGE.0 && page.height >= LARGE.1
 }
 
-/// The list, and what is below.
-fn panes(page: Rect) -> [Rect; 2] {
-    Layout::vertical([Constraint::Percentage(if is_large(page) { 40 } else { 45 }), Constraint::Min(0)]).areas(page)
-}
-
-/// Particulars, worth and histogram, where there is room for all.
-fn three(below: Rect) -> [Rect; 3] {
-    let [left, right] = Layout::horizontal([Constraint::Percentage(54), Constraint::Min(0)]).areas(below);
-    let [upper, lower] = Layout::vertical([Constraint::Min(0), Constraint::Length(9)]).areas(right);
-    [left, upper, lower]
-}
-
-pub(super) fn list_area(page: Rect) -> Rect {
-    look::inside(panes(page)[0])
-}
-
-/// Which pane was pressed.
-pub(super) fn view_at(view: LedgerView, at: Position, page: Rect) -> LedgerView {
-    if !is_large(page) {
-        return view;
+/// The list, particulars, worth and histogram; without room for all, one of the views is seen.
+fn panes(state: &LedgerPage, page: Rect) -> [Rect; 4] {
+    let share = if is_large(page) { 40 } else { 45 };
+    let [list, below] = Layout::vertical([Constraint::Percentage(share), Constraint::Min(0)]).areas(page);
+    let mut panes = [list, Rect::default(), Rect::default(), Rect::default()];
+    let view = 1 + state.view as usize;
+    if is_large(page) && state.deletion.is_none() {
+        let [left, right] = Layout::horizontal([Constraint::Percentage(54), Constraint::Min(0)]).areas(below);
+        let [upper, lower] = Layout::vertical([Constraint::Min(0), Constraint::Length(9)]).areas(right);
+        panes[1..].copy_from_slice(&[left, upper, lower]);
+    } else {
+        panes[view] = below;
     }
-    let place = three(panes(page)[1]).iter().position(|area| area.contains(at));
-    place.map_or(view, |place| LedgerView::ALL[place])
+    let is_below = state.focus == LedgerFocus::Below || state.deletion.is_some();
+    state.zoom.areas(panes, if is_below { view } else { 0 }, page)
+}
+
+pub(super) fn list_area(state: &LedgerPage, page: Rect) -> Rect {
+    look::inside(panes(state, page)[0])
+}
+
+/// The view that was pressed; none for the list.
+pub(super) fn view_at(state: &LedgerPage, at: Position, page: Rect) -> Option<LedgerView> {
+    let place = panes(state, page)[1..].iter().position(|area| area.contains(at))?;
+    Some(LedgerView::ALL[place])
 }
 
 /// The last line to which the pane below can be scrolled.
 pub(super) fn last_scroll(state: &LedgerPage, page: Rect, desk: &Desk<'_>) -> usize {
-    let below = panes(page)[1];
-    let area = match state.view {
-        _ if !is_large(page) => below,
-        LedgerView::Particulars => three(below)[0],
-        LedgerView::Worth => three(below)[1],
-        LedgerView::Histogram => three(below)[2],
-    };
-    let inner = look::inside(area);
+    let inner = look::inside(panes(state, page)[1 + state.view as usize]);
     let Some(shelf) = state.shelf() else { return 0 };
     let (lines, room) = match (state.view, state.selected()) {
         (LedgerView::Particulars, Some(trial)) if state.marked().is_some() => {
@@ -102,23 +97,21 @@ fn draw_all(
     frame: &mut Frame<'_>,
     page: Rect,
 ) {
-    let [above, below] = panes(page);
-    draw_list(context, state, shelf, fault, frame, above);
+    let panes = panes(state, page);
+    if !panes[0].is_empty() {
+        draw_list(context, state, shelf, fault, frame, panes[0]);
+    }
     if let Some(deletion) = &state.deletion {
-        return draw_deletion(context, deletion, frame, below);
+        return draw_deletion(context, deletion, frame, panes[1 + state.view as usize]);
     }
-    if is_large(page) {
-        for (view, area) in LedgerView::ALL.into_iter().zip(three(below)) {
-            let focused = state.focus == LedgerFocus::Below && view == state.view;
-            let inner = look::framed(look::pane(format!(" {} ", name(context, view)), focused), frame, area);
-            draw_view(context, state, shelf, view, frame, inner);
-        }
-        return;
+    let mut tabs = look::tabs(LedgerView::ALL.map(|view| (name(context, view), view == state.view)));
+    tabs.push(Span::raw(" "));
+    for (view, area) in LedgerView::ALL.into_iter().zip(&panes[1..]).filter(|(_, area)| !area.is_empty()) {
+        let focused = state.focus == LedgerFocus::Below && view == state.view;
+        let title = if is_large(page) { format!(" {} ", name(context, view)).into() } else { Line::from(tabs.clone()) };
+        let inner = look::framed(look::pane(title, focused), frame, *area);
+        draw_view(context, state, shelf, view, frame, inner);
     }
-    let mut title = look::tabs(LedgerView::ALL.map(|view| (name(context, view), view == state.view)));
-    title.push(Span::raw(" "));
-    let inner = look::framed(look::pane(Line::from(title), state.focus == LedgerFocus::Below), frame, below);
-    draw_view(context, state, shelf, state.view, frame, inner);
 }
 
 fn name(context: &PageContext<'_>, view: LedgerView) -> &'static str {

@@ -14,6 +14,7 @@ use crate::action::Action;
 use crate::context::PageContext;
 use crate::desk::Desk;
 use crate::field::Field;
+use crate::kit::Zoom;
 use crate::look;
 use crate::page::{Chart, Table};
 use crate::page_state::PageState;
@@ -80,7 +81,7 @@ impl ModelsPage {
     }
 
     fn step(&mut self, action: Action, area: Rect) {
-        let ModelPanes { list, below } = view::panes(area, self.below);
+        let ModelPanes { list, below } = view::panes(area, self.below, &self.zoom);
         match self.below {
             Below::Card => self.cursor.step(action, self.cards.len(), view::list_rows(list)),
             Below::Tool(_) => match self.shown_plane() {
@@ -159,7 +160,7 @@ impl PageState for ModelsPage {
         self.take();
         self.look_at_form(desk);
         self.look_at_course();
-        let ModelPanes { list, below } = view::panes(area, self.below);
+        let ModelPanes { list, below } = view::panes(area, self.below, &self.zoom);
         self.cursor.arrange(self.cards.len(), view::list_rows(list));
         self.result.arrange(self.lines(below), view::result_rows(below));
         self.form.cursor.arrange(self.form.rows().len(), view::form_rows(below));
@@ -167,6 +168,10 @@ impl PageState for ModelsPage {
 
     fn waiting(&self) -> bool {
         self.is_waiting()
+    }
+
+    fn zoom(&self) -> Option<&Zoom> {
+        Some(&self.zoom)
     }
 
     fn is_typing(&self) -> bool {
@@ -220,7 +225,7 @@ impl PageState for ModelsPage {
     }
 
     fn click(&mut self, at: Position, area: Rect, _desk: &Desk<'_>) {
-        let ModelPanes { list, below } = view::panes(area, self.below);
+        let ModelPanes { list, below } = view::panes(area, self.below, &self.zoom);
         if list.contains(at) {
             if self.cursor.click(at, look::inside(list), self.cards.len()) {
                 self.below = Below::Card;

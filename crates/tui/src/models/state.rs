@@ -14,6 +14,7 @@ use super::{view, words};
 use crate::desk::{Desk, PageRequest};
 use crate::errand::Errand;
 use crate::field::Field;
+use crate::kit::Zoom;
 use crate::list::Cursor;
 
 /// The pane below the list.
@@ -47,6 +48,7 @@ pub struct ModelsPage {
     pub(super) cards: Vec<ModelCard>,
     pub(super) cursor: Cursor,
     pub(super) below: Below,
+    pub(super) zoom: Zoom,
     /// The text typed for each tool.
     fields: [Field; 5],
     pub(super) typing: bool,

@@ -8,6 +8,7 @@ use super::bench::{ModelCard, Surprised};
 use super::state::{Below, ModelsPage};
 use super::{card, heat, picture, results, words};
 use crate::context::PageContext;
+use crate::kit::Zoom;
 use crate::list::{self, ListColumn};
 use crate::page::Table;
 use crate::{figures, look};
@@ -33,8 +34,9 @@ pub(super) struct ModelPanes {
     pub(super) below: Rect,
 }
 
-pub(super) fn panes(page: Rect, below: Below) -> ModelPanes {
-    let [list, below] = if page.width >= BESIDE {
+pub(super) fn panes(page: Rect, below: Below, zoom: &Zoom) -> ModelPanes {
+    let focus = usize::from(below != Below::Card);
+    let areas = if page.width >= BESIDE {
         Layout::horizontal([Constraint::Length(LIST), Constraint::Min(0)]).areas(page)
     } else if page.height < TALL && matches!(below, Below::Form | Below::Course) {
         // A form cut through its middle would be worse than a list out of sight.
@@ -42,6 +44,7 @@ pub(super) fn panes(page: Rect, below: Below) -> ModelPanes {
     } else {
         Layout::vertical([Constraint::Length(LEAST.max(page.height / 3)), Constraint::Min(0)]).areas(page)
     };
+    let [list, below] = zoom.areas(areas, focus, page);
     ModelPanes { list, below }
 }
 
@@ -85,7 +88,7 @@ pub(crate) fn draw(context: &PageContext<'_>, models: &ModelsPage, frame: &mut F
     if let Some(line) = empty {
         return look::message(line, look::pane(list_title(context, models), true), frame, page);
     }
-    let ModelPanes { list, below } = panes(page, models.below);
+    let ModelPanes { list, below } = panes(page, models.below, &models.zoom);
     if list.height > 0 {
         draw_list(context, models, frame, list);
     }

@@ -28,7 +28,7 @@ use super::context::PageContext;
 use super::desk::Desk;
 use super::errand::Errand;
 use super::field::Field;
-use super::kit::TableView;
+use super::kit::{TableView, Zoom};
 use super::list::{self, Cursor};
 use super::page::{Table, turns};
 use super::page_state::PageState;
@@ -86,6 +86,7 @@ pub struct OnnxPage {
     table: TableView,
     /// True if keys go to the view instead of the list.
     inside: bool,
+    zoom: Zoom,
     pane: Pane,
     /// First line that is seen of the view.
     scroll: Cursor,
@@ -294,6 +295,10 @@ impl PageState for OnnxPage {
             || self.hashes.as_ref().is_some_and(Errand::waiting)
             || self.measuring()
             || self.asked.as_ref().is_some_and(Asked::waiting)
+    }
+
+    fn zoom(&self) -> Option<&Zoom> {
+        Some(&self.zoom)
     }
 
     fn is_typing(&self) -> bool {

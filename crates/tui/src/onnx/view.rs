@@ -30,7 +30,7 @@ fn areas(onnx: &OnnxPage, page: Rect) -> [Rect; 3] {
         let rows = if onnx.inside { LISTED.0 } else { count + BRIEF };
         Layout::vertical([Constraint::Length(rows + 3), Constraint::Min(0)]).areas(rest)
     };
-    [machine, list, pane]
+    onnx.zoom.areas([machine, list, pane], if onnx.inside { 2 } else { 1 }, page)
 }
 
 /// The areas of the list and of the view.

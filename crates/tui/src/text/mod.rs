@@ -36,6 +36,7 @@ use super::corpus::Shelf;
 use super::desk::{Desk, PageRequest};
 use super::errand::Errand;
 use super::field::Field;
+use super::kit::Zoom;
 use super::list::Cursor;
 use super::page::{Table, WantedStock};
 use super::page_state::{PageState, WHEEL_LINES};
@@ -57,6 +58,7 @@ pub struct TextPage {
     /// The byte at which the cursor starts in the text asked for.
     at: usize,
     focus: TextFocus,
+    zoom: Zoom,
     tokeniser: usize,
     /// The line of the list of strategies.
     strategy: Cursor,
@@ -287,7 +289,8 @@ impl PageState for TextPage {
         self.try_out(bench, desk);
         let panes = view::panes(area, self);
         self.strategy.arrange(self.shown.as_ref().map_or(0, |shown| shown.listed.len()), list::rows(panes.list));
-        let size = (view::text_width(panes.text), view::text_rows(panes.text));
+        let seen = if panes.text.is_empty() { area } else { panes.text };
+        let size = (view::text_width(seen), view::text_rows(seen));
         if let Some(shown) = &mut self.shown {
             shown.arrange(self.tokeniser, size, bench, desk);
             // Tokens that have just come are counted at once.
@@ -298,6 +301,10 @@ impl PageState for TextPage {
     fn waiting(&self) -> bool {
         let reading = self.asked.as_ref().is_some_and(Errand::waiting);
         reading || !self.left.is_empty() || self.shown.as_ref().is_some_and(|shown| shown.waiting(self.tokeniser))
+    }
+
+    fn zoom(&self) -> Option<&Zoom> {
+        Some(&self.zoom)
     }
 
     fn is_typing(&self) -> bool {

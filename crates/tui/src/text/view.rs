@@ -33,6 +33,12 @@ pub(super) struct TextPanes {
 }
 
 pub(super) fn panes(area: Rect, page: &TextPage) -> TextPanes {
+    let TextPanes { text, cuts, list } = all_panes(area, page);
+    let [text, cuts, list] = page.zoom.areas([text, cuts, list], page.focus as usize, area);
+    TextPanes { text, cuts, list }
+}
+
+fn all_panes(area: Rect, page: &TextPage) -> TextPanes {
     if area.width >= WIDE {
         let strategies = page.shown.as_ref().map_or(0, |shown| shown.listed.len());
         let most = (area.height * 2 / 5).max(5);
@@ -75,7 +81,9 @@ pub(crate) fn draw(context: &PageContext<'_>, page: &TextPage, frame: &mut Frame
         return draw_field(context, page, frame, inside(area));
     };
     let panes = panes(area, page);
-    draw_text(context, page, shown, frame, panes.text);
+    if !panes.text.is_empty() {
+        draw_text(context, page, shown, frame, panes.text);
+    }
     if !panes.cuts.is_empty() {
         strips::draw(context, page, shown, frame, panes.cuts);
     }

@@ -1,98 +1,90 @@
-//! The dates of a quantile: in which order they are listed, and which is marked.
+//! The dates of a quantile.
 
 use chrono::NaiveDate;
+use ratatui::style::Style;
 
-use crate::action::Action;
+use super::lists::{HoldingPeriod, bar_cells};
+use crate::charts::signed_bar;
+use crate::context::PageContext;
 use crate::desk::Desk;
 use crate::errand::Errand;
-use crate::list::Cursor;
-use crate::page::{Table, exact};
-use crate::words;
+use crate::factor::words as own;
+use crate::kit::{Cell, Sheet, SheetRow, Value, number, text};
+use crate::{figures, look, words};
 use inkstone_lab::factor::TracedDay;
+
+/// The columns by which a key sorts in turn.
+pub(super) const ORDERS: [&str; 2] = ["date", "return"];
 
 pub(super) struct Days {
     /// The quantile, from 1, the lowest.
     pub(super) quantile: u16,
     /// Dates of the factor, ascending.
     pub(super) asked: Errand<Vec<TracedDay>>,
-    /// True if the highest return stands first, and not the latest date.
-    pub(super) by_return: bool,
-    /// Places among the dates, in the order in which they are listed.
-    pub(super) listed: Vec<usize>,
-    pub(super) cursor: Cursor,
+    pub(super) sheet: Sheet,
 }
 
 impl Days {
-    pub(super) fn new(quantile: u16, asked: Errand<Vec<TracedDay>>) -> Days {
-        Days { quantile, asked, by_return: false, listed: Vec::new(), cursor: Cursor::default() }
-    }
-
     pub(super) fn dates(&self) -> Vec<NaiveDate> {
         self.asked.get().map_or(&[][..], Vec::as_slice).iter().map(|day| day.date).collect()
     }
 
     pub(super) fn marked(&self) -> Option<&TracedDay> {
-        self.asked.get()?.get(*self.listed.get(self.cursor.at)?)
+        self.asked.get()?.get(self.sheet.selected()?)
     }
 
-    /// Marks a date; whether the list has it.
-    pub(super) fn mark(&mut self, date: NaiveDate) -> bool {
-        let place = self.asked.get().and_then(|days| days.binary_search_by_key(&date, |day| day.date).ok());
-        let at = place.and_then(|place| self.listed.iter().position(|listed| *listed == place));
-        self.cursor.at = at.unwrap_or(self.cursor.at);
-        at.is_some()
-    }
-
-    pub(super) fn sort_by_next(&mut self, horizon: usize) {
-        self.by_return = !self.by_return;
-        self.cursor = Cursor::default();
-        self.sort(horizon);
-    }
-
-    /// Lists the dates anew and keeps the mark; dates without a return come last.
-    pub(super) fn sort(&mut self, horizon: usize) {
-        let marked = self.marked().map(|day| day.date).filter(|_| self.cursor != Cursor::default());
+    pub(super) fn fill(&mut self, held: HoldingPeriod, width: u16, desk: &Desk<'_>) {
         let Some(days) = self.asked.get() else { return };
-        let mut listed: Vec<usize> = (0..days.len()).rev().collect();
-        if self.by_return {
-            let earned = |place: &usize| {
-                let earned = days[*place].returns.get(horizon).copied().filter(|earned| !earned.is_nan());
-                earned.unwrap_or(f64::NEG_INFINITY)
-            };
-            listed.sort_by(|a, b| earned(b).total_cmp(&earned(a)));
-        }
-        self.listed = listed;
-        if let Some(date) = marked {
-            self.mark(date);
-        }
-    }
-
-    pub(super) fn step(&mut self, action: Action, rows: usize) {
-        self.cursor.step(action, self.listed.len(), rows);
-    }
-
-    pub(super) fn table(&self, desk: &Desk<'_>) -> Option<Table> {
-        let days = self.asked.get()?;
-        let say = |word| desk.say(word).to_owned();
-        let horizons = days.first().map_or(0, |day| day.returns.len());
-        let mut header = vec![
-            say(super::super::words::DATE),
-            say(words::NAMES_UNIT),
-            say(words::WORTH),
-            say(super::super::words::NEW_DOCUMENTS),
-        ];
-        for horizon in 1..=horizons {
-            header.push(format!("{} {horizon}", say(super::super::words::MEAN_RETURN)));
-            header.push(format!("{} {horizon}", say(super::super::words::UP)));
-        }
-        let row = |day: &TracedDay| {
-            let mut row =
-                vec![day.date.to_string(), day.names.to_string(), exact(day.value), day.documents.to_string()];
-            for (earned, hits) in day.returns.iter().zip(&day.hits) {
-                row.extend([exact(*earned), exact(*hits)]);
+        let (language, red_up) = (desk.language, desk.workspace.red_up);
+        let (horizon, name) = held.among(days.first().map_or(0, |day| day.returns.len()));
+        let room = bar_cells(width, 64, 0);
+        self.sheet.fill((days.len(), horizon, room), language, || {
+            let say = |word| desk.say(word);
+            let mut columns = vec![
+                text("date", own::DATE, 10),
+                number("names", words::NAMES_UNIT, 5),
+                number("value", words::WORTH, 9),
+                number("return", format!("{}{name} %", say(own::MEAN_RETURN)), 14).on_screen(),
+                number("up", format!("{} %", say(own::UP)), 10).on_screen(),
+                number("documents", own::NEW_DOCUMENTS, 9),
+                text("bar", String::new(), 0).on_screen(),
+            ];
+            let horizons = days.first().map_or(0, |day| day.returns.len());
+            for at in 1..=horizons {
+                columns.push(number(format!("return-{at}"), format!("{} {at}", say(own::MEAN_RETURN)), 14).on_paper());
+                columns.push(number(format!("up-{at}"), format!("{} {at}", say(own::UP)), 10).on_paper());
             }
-            row
-        };
-        Some(Table { header, rows: self.listed.iter().filter_map(|place| days.get(*place)).map(row).collect() })
+            let earned_of = |day: &TracedDay| day.returns.get(horizon).copied().unwrap_or(f64::NAN);
+            let sizes = days.iter().map(|day| earned_of(day).abs()).filter(|size| size.is_finite());
+            let largest = sizes.fold(0.0, f64::max);
+            let rows = days.iter().map(|day| {
+                let earned = earned_of(day);
+                let share = |hits: f64| figures::number(100.0 * hits, 0);
+                let mut cells = vec![
+                    Cell::of(Value::Time(day.date.and_hms_opt(0, 0, 0).unwrap_or_default()))
+                        .copied(day.date.to_string()),
+                    Cell::count(Some(day.names as u64)),
+                    Cell::number(day.value, |value| figures::number(value, 3)),
+                    Cell::number(earned, |earned| figures::signed(100.0 * earned, 2)),
+                    Cell::number(day.hits.get(horizon).copied().unwrap_or(f64::NAN), share),
+                    Cell::count(Some(day.documents as u64)),
+                    Cell::number(earned, |_| String::new()).shown(signed_bar(earned, largest, room)),
+                ];
+                for (earned, hits) in day.returns.iter().zip(&day.hits) {
+                    cells.push(Cell::number(*earned, |earned| figures::signed(earned, 4)));
+                    cells.push(Cell::number(*hits, |hits| figures::number(hits, 3)));
+                }
+                let style: Style = look::of_sign(earned, red_up);
+                SheetRow { key: day.date.to_string(), style, cells }
+            });
+            (columns, rows.collect())
+        });
+    }
+
+    /// The title of the list: ` Q5 · 3 / 160 个日期 · 日期▼ `.
+    pub(super) fn title(&self, context: &PageContext<'_>) -> String {
+        let place = self.sheet.place(context.say(own::DATES_UNIT), context.language);
+        let order = self.sheet.order(context.language).map(|order| format!(" · {order}")).unwrap_or_default();
+        format!(" Q{} · {place}{order} ", self.quantile)
     }
 }

@@ -1,72 +1,76 @@
 //! The documents behind a value, reading after reading.
 
-use crate::action::Action;
+use crate::context::PageContext;
 use crate::desk::Desk;
 use crate::errand::Errand;
-use crate::list::Cursor;
-use crate::page::{Table, exact};
+use crate::kit::{Cell, Sheet, SheetRow, Value, number, text};
 use crate::words::{self, Word};
+use crate::{figures, look, width};
 use inkstone_lab::factor::{TracedCell, TracedDocument};
 
 pub(super) struct Documents {
     pub(super) code: String,
     pub(super) name: String,
     pub(super) asked: Errand<Vec<TracedCell>>,
-    pub(super) cursor: Cursor,
+    pub(super) sheet: Sheet,
 }
 
 impl Documents {
-    pub(super) fn new(code: String, name: String, asked: Errand<Vec<TracedCell>>) -> Documents {
-        Documents { code, name, asked, cursor: Cursor::default() }
-    }
-
-    /// All documents with their readings, in the order of the list.
-    pub(super) fn all(&self) -> impl Iterator<Item = (&TracedCell, &TracedDocument)> {
+    /// All documents with their readings, reading after reading.
+    fn all(&self) -> impl Iterator<Item = (&TracedCell, &TracedDocument)> {
         let cells = self.asked.get().map_or(&[][..], Vec::as_slice);
         cells.iter().flat_map(|cell| cell.documents.iter().map(move |document| (cell, document)))
     }
 
     pub(super) fn marked(&self) -> Option<(&TracedCell, &TracedDocument)> {
-        self.all().nth(self.cursor.at)
+        self.all().nth(self.sheet.selected()?)
     }
 
-    pub(super) fn step(&mut self, action: Action, rows: usize) {
-        let count = self.all().count();
-        self.cursor.step(action, count, rows);
+    pub(super) fn fill(&mut self, desk: &Desk<'_>) {
+        let Some(cells) = self.asked.get() else { return };
+        self.sheet.fill((&self.code, cells.len()), desk.language, || {
+            let columns = vec![
+                number("reading", "#".to_owned(), 2),
+                number("gave", words::GAVE, 8),
+                number("value", words::WORTH, 7).at_least(60),
+                number("weight", words::WEIGHT, 6).at_least(60),
+                number("age", words::AGE, width::width(desk.say(words::AGE))).at_least(60),
+                text("time", words::TIME, 11),
+                text("kind", words::KIND, 4),
+                text("first", words::FIRST_SHORT, 2),
+                text("source", words::SOURCE, 12).at_least(110),
+                text("title", words::TITLE, 0),
+                text("id", Word("id", "id"), 16).on_paper(),
+                text("known-at", words::KNOWN_AT, 19).on_paper(),
+            ];
+            let row = |cell: &TracedCell, document: &TracedDocument| {
+                let published = document.published_at;
+                // Several readings may have taken it; this one did.
+                let reading = if cells.len() > 1 { cell.reading.to_string() } else { String::new() };
+                let row = vec![
+                    Cell::count(Some(cell.reading as u64)).shown(reading),
+                    Cell::number(document.contribution, |gave| figures::signed(gave, 4)),
+                    Cell::number(document.value, |value| figures::number(value, 3)),
+                    Cell::number(document.weight, |weight| figures::number(weight, 3)),
+                    Cell::count(Some(document.age as u64)),
+                    Cell::of(Value::Time(published)).shown(published.format("%m-%d %H:%M").to_string()),
+                    Cell::text(desk.say(words::kind(document.kind))),
+                    Cell::text(desk.say(if document.first { words::FIRST_SHORT } else { words::REPEAT })),
+                    Cell::text(document.source.clone()),
+                    Cell::text(document.title.clone()),
+                    Cell::text(document.doc_id.clone()),
+                    Cell::of(Value::Time(document.known_at)),
+                ];
+                let style = look::of_sign(document.contribution, desk.workspace.red_up);
+                SheetRow { key: format!("{} {}", cell.reading, document.doc_id), style, cells: row }
+            };
+            let all = cells.iter().flat_map(|cell| cell.documents.iter().map(move |document| (cell, document)));
+            (columns, all.map(|(cell, document)| row(cell, document)).collect())
+        });
     }
 
-    pub(super) fn table(&self, desk: &Desk<'_>) -> Option<Table> {
-        self.asked.get()?;
-        let header = [
-            Word("id", "id"),
-            words::READING_OF,
-            words::GAVE,
-            words::WORTH,
-            words::WEIGHT,
-            words::AGE,
-            words::TIME,
-            words::KNOWN_AT,
-            words::KIND,
-            words::FIRST_SHORT,
-            words::SOURCE,
-            words::TITLE,
-        ];
-        let row = |(cell, document): (&TracedCell, &TracedDocument)| {
-            vec![
-                document.doc_id.clone(),
-                cell.reading.to_string(),
-                exact(document.contribution),
-                exact(document.value),
-                exact(document.weight),
-                document.age.to_string(),
-                document.published_at.to_string(),
-                document.known_at.to_string(),
-                desk.say(words::kind(document.kind)).to_owned(),
-                document.first.to_string(),
-                document.source.clone(),
-                document.title.clone(),
-            ]
-        };
-        Some(Table::new(desk.language, &header, self.all().map(row).collect()))
+    pub(super) fn title(&self, context: &PageContext<'_>) -> String {
+        let place = self.sheet.place(context.say(words::DOCUMENTS), context.language);
+        format!(" {} · {place} ", self.code)
     }
 }

@@ -1,25 +1,23 @@
-//! Draws the lists: dates of a quantile, names of a date, documents of a name.
+//! Draws the lists: dates of a quantile, names of a date, documents of a name, words of a sentence; beside the list, where there is room,
+//! what is below its marked line.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 use ratatui::text::Line;
 use ratatui::widgets::{Paragraph, Wrap};
 
-use super::days::Days;
-use super::documents::Documents;
-use super::names::{NameOrder, Names};
-use super::view::{draw_waiting, mark, panes};
-use crate::charts::signed_bar;
+use super::ahead::Ahead;
+use super::text::about_words;
+use super::view::{panes, split};
+use super::{Drill, DrillLevel};
 use crate::context::PageContext;
+use crate::errand::Errand;
 use crate::factor::words as own;
-use crate::list::{self, ListColumn};
 use crate::{figures, look, width, words};
-use inkstone_lab::factor::{TracedCell, TracedDate, TracedDay, TracedDocument, TracedName};
+use inkstone_lab::factor::{TracedCell, TracedDate, TracedDocument, TracedName};
 
-use inkstone_base::language::Language;
-
-/// Width from which a list has room for more columns.
-const WIDE: usize = 110;
+use inkstone_base::language::{Language, Word};
 
 /// The holding period that the page shows.
 #[derive(Clone, Copy)]
@@ -32,131 +30,129 @@ pub(in crate::factor) struct HoldingPeriod {
 
 impl HoldingPeriod {
     /// The number of the period in a list of so many periods, and the name of the period, such as `5d`.
-    fn among(self, horizons: usize) -> (usize, String) {
+    pub(super) fn among(self, horizons: usize) -> (usize, String) {
         (self.at.min(horizons.saturating_sub(1)), self.days.map(|days| format!("{days}d")).unwrap_or_default())
     }
 }
 
-pub(super) fn draw_days(
-    context: &PageContext<'_>,
-    held: HoldingPeriod,
-    days: &Days,
-    frame: &mut Frame<'_>,
-    page: Rect,
-) {
-    let [_, area, below] = panes(page);
-    let Some(all) = days.asked.get() else {
-        return draw_waiting(context, &days.asked, format!(" Q{} ", days.quantile), frame, area);
-    };
-    let order = context.say(if days.by_return { words::BY_RETURN } else { own::LATEST_FIRST });
-    let count = figures::count(all.len() as u64);
-    let block = look::pane(format!(" Q{} · {count} {} · {order} ", days.quantile, context.say(own::DATES_UNIT)), true);
-    let inner = look::framed(block, frame, area);
-    if all.is_empty() {
-        let line = Line::raw(context.say(own::NO_DATES));
-        return frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }), inner);
-    }
-    let (horizon, held) = held.among(all[0].returns.len());
-    let earned_title = format!("{}{held} %", context.say(own::MEAN_RETURN));
-    let up = format!("{} %", context.say(own::UP));
-    let date = format!(" {}", context.say(own::DATE));
-    let columns = [
-        ListColumn::text(&date, 11),
-        ListColumn::number(context.say(words::NAMES_UNIT), 5),
-        ListColumn::number(context.say(words::WORTH), 9),
-        ListColumn::number(&earned_title, 14),
-        ListColumn::number(&up, 10),
-        ListColumn::number(context.say(own::NEW_DOCUMENTS), 9),
-        ListColumn::text("", 0),
-    ];
-    let earned_of = |day: &TracedDay| day.returns.get(horizon).copied().unwrap_or(f64::NAN);
-    let room = (inner.width as usize).saturating_sub(64).min(40);
-    let largest = all.iter().map(|day| earned_of(day).abs()).filter(|size| size.is_finite()).fold(0.0, f64::max);
-    let row = |at: usize| {
-        let day = &all[days.listed[at]];
-        let earned = earned_of(day);
-        let cells = vec![
-            format!("{}{}", mark(at == days.cursor.at), day.date),
-            figures::count(day.names as u64),
-            figures::number(day.value, 3),
-            figures::signed(100.0 * earned, 2),
-            figures::number(100.0 * day.hits.get(horizon).copied().unwrap_or(f64::NAN), 0),
-            figures::count(day.documents as u64),
-            signed_bar(earned, largest, room),
-        ];
-        (cells, look::of_sign(earned, context.workspace.red_up))
-    };
-    list::draw(&columns, days.listed.len(), days.cursor, row, frame, inner);
-    let about = format!(" {}", context.say(own::EACH_ALIKE));
-    frame.render_widget(Line::styled(width::cut(&about, below.width as usize), look::DIM), below);
+/// Cells of the bars of a list so wide, whose other columns take `others`.
+pub(super) fn bar_cells(width: u16, others: usize, least: usize) -> usize {
+    usize::from(width).saturating_sub(others).clamp(least, 40)
 }
 
-pub(super) fn draw_names(
-    context: &PageContext<'_>,
-    held: HoldingPeriod,
-    names: &Names,
-    frame: &mut Frame<'_>,
-    page: Rect,
-) {
-    let [_, area, below] = panes(page);
-    let Some(date) = names.asked.get() else {
-        return draw_waiting(context, &names.asked, format!(" {} ", names.day()), frame, area);
-    };
-    let quantile = if names.quantile > 0 { format!(" · Q{}", names.quantile) } else { String::new() };
-    let order = context.say(match names.order {
-        NameOrder::Value => words::BY_VALUE,
-        NameOrder::Return => words::BY_RETURN,
-        NameOrder::Documents => words::BY_DOCUMENTS,
-    });
-    let count = figures::count(names.listed.len() as u64);
-    let title = format!(" {}{quantile} · {count} {} · {order} ", date.date, context.say(words::NAMES_UNIT));
-    let block =
-        look::pane(title, true).title_bottom(Line::styled(format!(" {} ", alignment(context, date)), look::DIM));
-    let inner = look::framed(block, frame, area);
-    let (horizon, held) = held.among(date.horizons.len());
-    let earned_title = format!("{}{held} %", context.say(words::RETURN));
-    let code = format!(" {}", context.say(words::CODE));
-    let mut columns = vec![
-        ListColumn::text(&code, 10),
-        ListColumn::text(context.say(words::NAME), 8),
-        ListColumn::number("Q", 3),
-        ListColumn::number(context.say(words::WORTH), 8),
-        ListColumn::number(context.say(words::DOCUMENTS_SHORT), 5),
-        ListColumn::number(context.say(words::FIRST), 4),
-        ListColumn::number(&earned_title, 9),
-        ListColumn::text(context.say(words::TOP_DOCUMENT), 0),
-    ];
-    let wide = inner.width as usize >= WIDE;
-    if wide {
-        columns.insert(4, ListColumn::number(context.say(words::RAW), 9));
+/// The texts around a list.
+#[derive(Default)]
+struct ListFrame {
+    title: String,
+    /// On the right of the title.
+    right: String,
+    bottom: Option<(String, Style)>,
+    /// In place of a list that has no rows.
+    empty: Option<Word>,
+    /// On the marked line.
+    about: (String, Style),
+    /// In place of a list that has not come.
+    outstanding: Option<Line<'static>>,
+}
+
+/// That something is looked for, or why it was not found; none once it has come.
+pub(super) fn outstanding<T>(context: &PageContext<'_>, asked: &Errand<T>) -> Option<Line<'static>> {
+    match (asked.get(), asked.fault()) {
+        (Some(_), _) => None,
+        (None, Some(fault)) => Some(Line::styled(fault.to_owned(), look::BAD)),
+        (None, None) => Some(Line::styled(context.say(words::READING), look::DIM)),
     }
-    let row = |at: usize| {
-        let name = &date.names[names.listed[at]];
-        let earned = name.returns.get(horizon).copied().unwrap_or(f64::NAN);
-        let mut cells = vec![
-            format!("{}{}", mark(at == names.cursor.at), name.code),
-            name.name.clone(),
-            if name.quantile > 0 { format!("Q{}", name.quantile) } else { "–".to_owned() },
-            figures::number(name.value, 3),
-            figures::count(name.documents as u64),
-            figures::count(name.first_mentions as u64),
-            return_of(name, earned),
-            name.title.clone(),
-        ];
-        if wide {
-            cells.insert(4, figures::number(name.raw, 3));
+}
+
+fn frame_of(context: &PageContext<'_>, drill: &Drill) -> ListFrame {
+    let dim = |text: String| (text, look::DIM);
+    match (drill.level(), drill) {
+        (DrillLevel::Days, Drill { days: Some(days), .. }) => ListFrame {
+            title: days.title(context),
+            empty: days.asked.get().filter(|days| days.is_empty()).map(|_| own::NO_DATES),
+            about: dim(format!(" {}", context.say(own::EACH_ALIKE))),
+            outstanding: outstanding(context, &days.asked),
+            ..ListFrame::default()
+        },
+        (DrillLevel::Names, Drill { names: Some(names), .. }) => {
+            let about = names.asked.get().zip(names.marked()).map(|(date, name)| about_name(context, date, name));
+            ListFrame {
+                title: names.title(context),
+                bottom: names.asked.get().map(|date| dim(alignment(context, date))),
+                about: (about.unwrap_or_default(), look::NOTE),
+                outstanding: outstanding(context, &names.asked),
+                ..ListFrame::default()
+            }
         }
-        (cells, look::of_sign(earned, context.workspace.red_up))
-    };
-    list::draw(&columns, names.listed.len(), names.cursor, row, frame, inner);
-    if let Some(name) = names.marked() {
-        let about = width::cut(&about_name(context, date, name), below.width as usize);
-        frame.render_widget(Line::styled(about, look::NOTE), below);
+        (DrillLevel::Documents, Drill { documents: Some(documents), .. }) => {
+            let marked = documents.marked();
+            let none = documents.asked.get().filter(|cells| cells.iter().all(|cell| cell.documents.is_empty()));
+            ListFrame {
+                title: documents.title(context),
+                bottom: marked.map(|(cell, _)| dim(about_reading(context, cell))),
+                empty: none.map(|_| words::NO_DOCUMENTS_BEHIND),
+                about: (marked.map(|(_, document)| about_document(context, document)).unwrap_or_default(), look::NOTE),
+                outstanding: outstanding(context, &documents.asked),
+                ..ListFrame::default()
+            }
+        }
+        (_, Drill { sentences: Some(sentences), .. }) => {
+            let (title, sum, about) = about_words(context, sentences).unwrap_or_default();
+            let right = width::cut(&format!(" {} ", sentences.doc_id), 30);
+            ListFrame { title, right, bottom: Some((sum, look::KEY)), about: dim(about), ..ListFrame::default() }
+        }
+        _ => ListFrame::default(),
+    }
+}
+
+/// Draws the list of the level.
+pub(super) fn draw(context: &PageContext<'_>, drill: &Drill, zoomed: bool, frame: &mut Frame<'_>, page: Rect) {
+    let [_, area, below] = panes(page);
+    let [list, beside] = split(drill.looks_ahead(page, zoomed), area);
+    let around = frame_of(context, drill);
+    let mut block = look::pane(around.title, true).title_top(Line::styled(around.right, look::DIM).right_aligned());
+    if let Some((text, style)) = around.bottom {
+        block = block.title_bottom(Line::styled(format!(" {} ", text.trim()), style));
+    }
+    let inner = look::framed(block, frame, list);
+    let instead = around.outstanding.or(around.empty.map(|word| Line::raw(context.say(word))));
+    match (instead, drill.sheet()) {
+        (Some(line), _) => frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }), inner),
+        (None, Some(sheet)) => sheet.draw(context.language, frame, inner),
+        (None, None) => {}
+    }
+    let about = width::cut(&around.about.0, below.width as usize);
+    frame.render_widget(Line::styled(about, around.about.1), below);
+    if let Some(ahead) = drill.ahead.as_ref().filter(|_| !beside.is_empty()) {
+        draw_ahead(context, ahead, frame, beside);
+    }
+}
+
+/// Draws what is below the marked line.
+fn draw_ahead(context: &PageContext<'_>, ahead: &Ahead, frame: &mut Frame<'_>, area: Rect) {
+    match ahead {
+        Ahead::Documents(_, documents) => {
+            let title = width::cut(&documents.title(context), usize::from(area.width.saturating_sub(2)));
+            let inner = look::framed(look::pane(title, false), frame, area);
+            match outstanding(context, &documents.asked) {
+                Some(line) => frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }), inner),
+                None => documents.sheet.draw(context.language, frame, inner),
+            }
+        }
+        Ahead::Text { title, asked, lines, .. } => {
+            let title = width::cut(&format!(" {title} "), usize::from(area.width.saturating_sub(2)));
+            let inner = look::framed(look::pane(title, false), frame, area);
+            let lines = match outstanding(context, asked) {
+                Some(line) => vec![line],
+                None => lines.iter().take(usize::from(inner.height)).map(|line| Line::raw(line.as_str())).collect(),
+            };
+            frame.render_widget(Paragraph::new(lines), inner);
+        }
     }
 }
 
 /// A return in per cent, or a sign that the name could not be traded.
-fn return_of(name: &TracedName, earned: f64) -> String {
+pub(super) fn return_of(name: &TracedName, earned: f64) -> String {
     match name.blocked {
         Some(_) if earned.is_nan() => "⊘".to_owned(),
         _ if earned.is_nan() => "–".to_owned(),
@@ -208,65 +204,6 @@ fn reason(language: Language, why: &str) -> String {
         other => other,
     };
     if language == Language::Zh { chinese.to_owned() } else { why.to_owned() }
-}
-
-pub(super) fn draw_documents(context: &PageContext<'_>, documents: &Documents, frame: &mut Frame<'_>, page: Rect) {
-    let [_, area, below] = panes(page);
-    let Some(cells) = documents.asked.get() else {
-        return draw_waiting(context, &documents.asked, format!(" {} ", documents.code), frame, area);
-    };
-    let count = figures::count(documents.all().count() as u64);
-    let title = format!(" {} · {count} {} ", documents.code, context.say(words::DOCUMENTS));
-    let mut block = look::pane(title, true);
-    if let Some((cell, _)) = documents.marked() {
-        block = block.title_bottom(Line::styled(format!(" {} ", about_reading(context, cell)), look::DIM));
-    }
-    let inner = look::framed(block, frame, area);
-    if cells.iter().all(|cell| cell.documents.is_empty()) {
-        let line = Line::raw(context.say(words::NO_DOCUMENTS_BEHIND));
-        return frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }), inner);
-    }
-    let mut columns = vec![
-        ListColumn::text("", 3),
-        ListColumn::number(context.say(words::GAVE), 8),
-        ListColumn::number(context.say(words::WORTH), 7),
-        ListColumn::number(context.say(words::WEIGHT), 6),
-        ListColumn::number(context.say(words::AGE), width::width(context.say(words::AGE))),
-        ListColumn::text(context.say(words::TIME), 11),
-        ListColumn::text(context.say(words::KIND), 4),
-        ListColumn::text(context.say(words::FIRST_SHORT), 2),
-        ListColumn::text(context.say(words::TITLE), 0),
-    ];
-    let wide = inner.width as usize >= WIDE;
-    if wide {
-        columns.insert(8, ListColumn::text(context.say(words::SOURCE), 12));
-    }
-    let rows: Vec<(&TracedCell, &TracedDocument)> = documents.all().collect();
-    let row = |at: usize| {
-        let (cell, document) = rows[at];
-        // Several readings may have taken it; this one did.
-        let reading = if cells.len() > 1 { cell.reading.to_string() } else { String::new() };
-        let mut cells = vec![
-            format!("{}{}", mark(at == documents.cursor.at), width::right(&reading, 2)),
-            figures::signed(document.contribution, 4),
-            figures::number(document.value, 3),
-            figures::number(document.weight, 3),
-            document.age.to_string(),
-            document.published_at.format("%m-%d %H:%M").to_string(),
-            context.say(words::kind(document.kind)).to_owned(),
-            context.say(if document.first { words::FIRST_SHORT } else { words::REPEAT }).to_owned(),
-            document.title.clone(),
-        ];
-        if wide {
-            cells.insert(8, document.source.clone());
-        }
-        (cells, look::of_sign(document.contribution, context.workspace.red_up))
-    };
-    list::draw(&columns, rows.len(), documents.cursor, row, frame, inner);
-    if let Some((_, document)) = documents.marked() {
-        let about = width::cut(&about_document(context, document), below.width as usize);
-        frame.render_widget(Line::styled(about, look::NOTE), below);
-    }
 }
 
 /// The reading that a document is of: `mean(tone) = +0.3200`.

@@ -1,6 +1,7 @@
 //! From a quantile of a factor to its dates, from a date to its names, from a name to its documents, from a document to its sentences,
 //! from a sentence to its words. Each level is asked for on a thread of its own, which ends when the level is left.
 
+mod ahead;
 mod days;
 mod documents;
 mod lists;
@@ -15,21 +16,25 @@ mod way;
 
 use chrono::NaiveDate;
 use ratatui::layout::{Position, Rect};
+use serde_json::{Value as Json, json};
 
 pub(super) use lists::HoldingPeriod;
-pub(super) use view::{draw, mark};
+pub(super) use view::draw;
 pub(super) use way::Way;
 
 use crate::action::Action;
+use crate::corpus::Shelf;
 use crate::desk::Desk;
 use crate::errand::Errand;
+use crate::kit::Sheet;
+use crate::look;
 use crate::page::{Table, WantedStock};
+use ahead::Ahead;
 use days::Days;
 use documents::Documents;
 use inkstone_base::shell::quoted;
 use names::Names;
 use sentences::Sentences;
-use tokens::WordWeights;
 
 /// The way down, as far as it was gone. It begins at the dates of a quantile or at the names of a date.
 pub(super) struct Drill {
@@ -38,10 +43,19 @@ pub(super) struct Drill {
     names: Option<Names>,
     documents: Option<Documents>,
     sentences: Option<Sentences>,
-    tokens: Option<WordWeights>,
+    /// The words of a sentence.
+    words: Option<Sheet>,
+    /// What is below the marked line, where there is room beside the list.
+    ahead: Option<Ahead>,
+    shelf: Shelf,
+    /// Columns and orders of the lists, as the user has them, by the name of the level.
+    tables: Json,
     /// The part of an earlier session's way that is still to be gone.
     way: Option<Way>,
 }
+
+/// Width from which what is below the marked line is shown beside a list.
+const AHEAD: u16 = 120;
 
 /// The level reached on the way down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,25 +67,127 @@ pub(super) enum DrillLevel {
     Tokens,
 }
 
+impl DrillLevel {
+    /// The name in a session.
+    fn id(self) -> &'static str {
+        match self {
+            DrillLevel::Days => "days",
+            DrillLevel::Names => "names",
+            DrillLevel::Documents => "documents",
+            DrillLevel::Sentences => "sentences",
+            DrillLevel::Tokens => "words",
+        }
+    }
+}
+
 impl Drill {
-    fn new(factor: &str) -> Drill {
-        let factor = factor.to_owned();
-        Drill { factor, days: None, names: None, documents: None, sentences: None, tokens: None, way: None }
+    fn new(factor: &str, tables: &Json) -> Drill {
+        Drill {
+            factor: factor.to_owned(),
+            days: None,
+            names: None,
+            documents: None,
+            sentences: None,
+            words: None,
+            ahead: None,
+            shelf: Shelf::default(),
+            tables: tables.clone(),
+            way: None,
+        }
+    }
+
+    /// The list of a level, empty, with the columns and the order that the user gave it.
+    fn new_sheet(&self, level: DrillLevel) -> Sheet {
+        let mut sheet = match level {
+            DrillLevel::Days => Sheet::sorted_by("date", true),
+            DrillLevel::Names => Sheet::sorted_by("value", true),
+            _ => Sheet::default(),
+        };
+        sheet.recall(&self.tables[level.id()]);
+        sheet
+    }
+
+    /// Columns and orders of the lists, as the user has them.
+    pub(super) fn tables(&self) -> Json {
+        let mut tables = self.tables.as_object().cloned().unwrap_or_default();
+        let lists = [
+            (DrillLevel::Days, self.days.as_ref().map(|days| &days.sheet)),
+            (DrillLevel::Names, self.names.as_ref().map(|names| &names.sheet)),
+            (DrillLevel::Documents, self.documents.as_ref().map(|documents| &documents.sheet)),
+            (DrillLevel::Tokens, self.words.as_ref()),
+        ];
+        for (level, sheet) in lists {
+            if let Some(sheet) = sheet {
+                tables.insert(level.id().to_owned(), sheet.remember());
+            }
+        }
+        json!(tables)
+    }
+
+    /// The list of the level; none among sentences.
+    fn sheet(&self) -> Option<&Sheet> {
+        match self.level() {
+            DrillLevel::Days => self.days.as_ref().map(|days| &days.sheet),
+            DrillLevel::Names => self.names.as_ref().map(|names| &names.sheet),
+            DrillLevel::Documents => self.documents.as_ref().map(|documents| &documents.sheet),
+            DrillLevel::Sentences => None,
+            DrillLevel::Tokens => self.words.as_ref(),
+        }
+    }
+
+    fn sheet_mut(&mut self) -> Option<&mut Sheet> {
+        match self.level() {
+            DrillLevel::Days => self.days.as_mut().map(|days| &mut days.sheet),
+            DrillLevel::Names => self.names.as_mut().map(|names| &mut names.sheet),
+            DrillLevel::Documents => self.documents.as_mut().map(|documents| &mut documents.sheet),
+            DrillLevel::Sentences => None,
+            DrillLevel::Tokens => self.words.as_mut(),
+        }
+    }
+
+    /// True if the level is a list of the kit, with columns to sort by.
+    pub(super) fn is_list(&self) -> bool {
+        self.sheet().is_some()
+    }
+
+    /// True if something lies over the list, or only some of its rows are listed.
+    pub(super) fn is_open(&self) -> bool {
+        self.sheet().is_some_and(Sheet::is_open)
+    }
+
+    /// True if what is below the marked line is shown beside the list.
+    fn looks_ahead(&self, page: Rect, zoomed: bool) -> bool {
+        let is_above = matches!(self.level(), DrillLevel::Names | DrillLevel::Documents);
+        is_above && page.width >= AHEAD && !zoomed
+    }
+
+    /// The list with its line of titles.
+    fn list_area(&self, page: Rect, zoomed: bool) -> Rect {
+        look::inside(view::split(self.looks_ahead(page, zoomed), view::panes(page)[1])[0])
     }
 
     /// The dates of a quantile, from 1, the lowest. None where there is no way to them.
-    pub(super) fn of_quantile(factor: &str, quantile: u16, desk: &Desk<'_>) -> Option<Drill> {
+    pub(super) fn of_quantile(factor: &str, tables: &Json, quantile: u16, desk: &Desk<'_>) -> Option<Drill> {
         let find = desk.workspace.tracing.as_ref()?.days.clone();
         let name = factor.to_owned();
         let asked = desk.errand("dates of a quantile", move |ctx| find(&name, quantile, ctx));
-        Some(Drill { days: Some(Days::new(quantile, asked)), ..Drill::new(factor) })
+        let mut drill = Drill::new(factor, tables);
+        let sheet = drill.new_sheet(DrillLevel::Days);
+        drill.days = Some(Days { quantile, asked, sheet });
+        Some(drill)
     }
 
     /// The names of one of these dates, of which there is at least one. None where there is no way to them.
-    pub(super) fn of_date(factor: &str, dates: Vec<NaiveDate>, date: usize, desk: &Desk<'_>) -> Option<Drill> {
-        let mut drill = Drill::new(factor);
+    pub(super) fn of_date(
+        factor: &str,
+        tables: &Json,
+        dates: Vec<NaiveDate>,
+        date: usize,
+        desk: &Desk<'_>,
+    ) -> Option<Drill> {
+        let mut drill = Drill::new(factor, tables);
         let asked = drill.ask_names(*dates.get(date)?, desk)?;
-        drill.names = Some(Names::new(dates, date, 0, asked));
+        drill.names = Some(Names::new(dates, date, 0, asked, drill.new_sheet(DrillLevel::Names)));
         Some(drill)
     }
 
@@ -82,7 +198,7 @@ impl Drill {
 
     pub(super) fn level(&self) -> DrillLevel {
         match self {
-            Drill { tokens: Some(_), .. } => DrillLevel::Tokens,
+            Drill { words: Some(_), .. } => DrillLevel::Tokens,
             Drill { sentences: Some(_), .. } => DrillLevel::Sentences,
             Drill { documents: Some(_), .. } => DrillLevel::Documents,
             Drill { names: Some(_), .. } => DrillLevel::Names,
@@ -111,6 +227,7 @@ impl Drill {
             || self.names.as_ref().is_some_and(|names| names.asked.waiting())
             || self.documents.as_ref().is_some_and(|documents| documents.asked.waiting())
             || self.sentences.as_ref().is_some_and(|sentences| sentences.asked.waiting())
+            || self.ahead.as_ref().is_some_and(Ahead::waiting)
     }
 
     /// True if a holding period makes a difference to what is shown, and the list can be put in another order.
@@ -124,8 +241,18 @@ impl Drill {
     }
 
     /// True if there is another date, or another column of the explanation, beside what is shown.
+    pub(super) fn goes_aside(&self) -> bool {
+        matches!(self.level(), DrillLevel::Names | DrillLevel::Sentences) && !self.is_open()
+    }
+
+    /// True if keys to the left and right have something to do: columns of a list, dates, or columns of the explanation.
     pub(super) fn has_beside(&self) -> bool {
-        matches!(self.level(), DrillLevel::Names | DrillLevel::Sentences)
+        self.goes_aside() || self.is_list()
+    }
+
+    /// True if the level is a list that has rows.
+    pub(super) fn has_rows(&self) -> bool {
+        self.sheet().is_some_and(|sheet| sheet.is_open() || sheet.selected().is_some())
     }
 
     pub(super) fn can_open(&self) -> bool {
@@ -147,18 +274,14 @@ impl Drill {
                 let (dates, quantile) = (days.dates(), days.quantile);
                 let at = dates.binary_search(&day.date).unwrap_or(0);
                 let Some(asked) = self.ask_names(day.date, desk) else { return };
-                self.names = Some(Names::new(dates, at, quantile, asked));
+                self.names = Some(Names::new(dates, at, quantile, asked, self.new_sheet(DrillLevel::Names)));
             }
             DrillLevel::Names => {
-                let Some((names, name)) = self.names.as_ref().and_then(|names| Some((names, names.marked()?))) else {
-                    return;
+                let wanted = self.name_key();
+                self.documents = match self.ahead.take() {
+                    Some(Ahead::Documents(key, documents)) if Some(&key) == wanted.as_ref() => Some(documents),
+                    _ => self.ask_documents(desk),
                 };
-                let Some(tracing) = &desk.workspace.tracing else { return };
-                let (find, factor, date) = (tracing.documents.clone(), self.factor.clone(), names.day());
-                let (code, called) = (name.code.clone(), name.name.clone());
-                let wanted = code.clone();
-                let asked = desk.errand("documents of a name", move |ctx| find(&factor, date, &wanted, ctx));
-                self.documents = Some(Documents::new(code, called, asked));
             }
             DrillLevel::Documents => {
                 let marked = self.documents.as_ref().and_then(Documents::marked);
@@ -170,8 +293,8 @@ impl Drill {
                 self.sentences = Some(Sentences::new(kind, id, asked));
             }
             DrillLevel::Sentences => {
-                let sentence = self.sentences.as_ref().and_then(Sentences::sentence);
-                self.tokens = sentence.map(WordWeights::new);
+                let has_sentence = self.sentences.as_ref().is_some_and(|sentences| sentences.sentence().is_some());
+                self.words = has_sentence.then(|| self.new_sheet(DrillLevel::Tokens));
             }
             DrillLevel::Tokens => {}
         }
@@ -179,14 +302,14 @@ impl Drill {
 
     /// Goes up one level; whether there was one.
     pub(super) fn up(&mut self) -> bool {
-        self.way = None;
+        (self.way, self.ahead, self.tables) = (None, None, self.tables());
         match self.level() {
-            DrillLevel::Tokens => self.tokens = None,
+            DrillLevel::Tokens => self.words = None,
             DrillLevel::Sentences => self.sentences = None,
             DrillLevel::Documents => self.documents = None,
             DrillLevel::Names => {
                 let Some((days, names)) = self.days.as_mut().zip(self.names.take()) else { return false };
-                days.mark(names.day());
+                days.sheet.go_to(&names.day().to_string());
             }
             DrillLevel::Days => return false,
         }
@@ -210,75 +333,116 @@ impl Drill {
         }
     }
 
-    /// Does a command that changes this list alone.
-    pub(super) fn act(&mut self, action: Action, horizon: usize, page: Rect) {
+    /// Does a command that changes this list alone; false where it is none of the list.
+    pub(super) fn act(&mut self, action: Action, zoomed: bool, page: Rect, desk: &Desk<'_>) -> bool {
+        let (level, area, chooses_layer) = (self.level(), self.list_area(page, zoomed), self.can_filter());
         self.way = None;
-        let rows = view::rows(page).max(1);
-        match (self.level(), action) {
-            (DrillLevel::Days, Action::Sort) => self.days.iter_mut().for_each(|days| days.sort_by_next(horizon)),
-            (DrillLevel::Names, Action::Sort) => self.names.iter_mut().for_each(|names| names.sort_by_next(horizon)),
-            (DrillLevel::Names, Action::Quantile) if self.days.is_none() => {
-                self.names.iter_mut().for_each(|names| names.next_quantile(horizon));
-            }
-            (DrillLevel::Days, action) => self.days.iter_mut().for_each(|days| days.step(action, rows)),
-            (DrillLevel::Names, action) => self.names.iter_mut().for_each(|names| names.step(action, rows)),
-            (DrillLevel::Documents, action) => self.documents.iter_mut().for_each(|all| all.step(action, rows)),
-            (DrillLevel::Sentences, action) => self.sentences.iter_mut().for_each(|all| all.step(action, page)),
-            (DrillLevel::Tokens, action) => self.tokens.iter_mut().for_each(|tokens| tokens.step(action, rows)),
-        }
-    }
-
-    pub(super) fn click(&mut self, at: Position, page: Rect) {
-        self.way = None;
-        if self.level() == DrillLevel::Sentences {
-            return self.sentences.iter_mut().for_each(|sentences| sentences.click(at, page));
-        }
-        let (cursor, count) = match self {
-            Drill { tokens: Some(tokens), .. } => (&mut tokens.cursor, tokens.order.len()),
-            Drill { documents: Some(documents), .. } => {
-                let count = documents.all().count();
-                (&mut documents.cursor, count)
-            }
-            Drill { names: Some(names), .. } => (&mut names.cursor, names.listed.len()),
-            Drill { days: Some(days), .. } => (&mut days.cursor, days.listed.len()),
-            _ => return,
+        let Some(sheet) = self.sheet_mut() else {
+            let action = if action == Action::MarkRow { Action::PageDown } else { action };
+            self.sentences.iter_mut().for_each(|all| all.step(action, page));
+            return action != Action::Back;
         };
-        cursor.click(at, view::list_area(page), count);
+        let is_date = level == DrillLevel::Names && !sheet.is_open();
+        let action = match action {
+            Action::Left if !is_date => Action::ColumnLeft,
+            Action::Right if !is_date => Action::ColumnRight,
+            Action::Sort if sheet.is_open() => Action::SortTable,
+            other => other,
+        };
+        match (level, action) {
+            (DrillLevel::Days, Action::Sort) => sheet.sort_by_next(&days::ORDERS, desk.language),
+            (DrillLevel::Names, Action::Sort) => sheet.sort_by_next(&names::ORDERS, desk.language),
+            (_, Action::Sort) => return sheet.act(Action::SortTable, desk.language, area),
+            (DrillLevel::Names, Action::Quantile) if chooses_layer => {
+                self.names.iter_mut().for_each(Names::next_quantile);
+            }
+            _ => return sheet.act(action, desk.language, area),
+        }
+        true
     }
 
-    /// Puts the lists in order anew, as another horizon counts.
-    pub(super) fn sort(&mut self, horizon: usize) {
-        self.days.iter_mut().for_each(|days| days.sort(horizon));
-        self.names.iter_mut().for_each(|names| names.sort(horizon));
+    pub(super) fn click(&mut self, at: Position, zoomed: bool, page: Rect, desk: &Desk<'_>) {
+        self.way = None;
+        let area = self.list_area(page, zoomed);
+        match self.sheet_mut() {
+            Some(sheet) => drop(sheet.click(at, desk.language, area)),
+            None => self.sentences.iter_mut().for_each(|sentences| sentences.click(at, page)),
+        }
     }
 
     /// Takes in the answers that have come, brings what is marked into sight, and goes on along the way of an earlier session.
-    pub(super) fn arrange(&mut self, page: Rect, horizon: usize, desk: &Desk<'_>) {
-        let rows = view::rows(page);
+    pub(super) fn arrange(&mut self, page: Rect, held: HoldingPeriod, zoomed: bool, desk: &Desk<'_>) {
+        let area = self.list_area(page, zoomed);
         if let Some(days) = &mut self.days {
-            if days.asked.look() {
-                days.sort(horizon);
-            }
-            days.cursor.arrange(days.listed.len(), rows);
+            days.asked.look();
+            days.fill(held, area.width, desk);
         }
         if let Some(names) = &mut self.names {
-            if names.asked.look() {
-                names.sort(horizon);
-            }
-            names.cursor.arrange(names.listed.len(), rows);
+            names.asked.look();
+            names.fill(held, desk);
         }
         if let Some(documents) = &mut self.documents {
             documents.asked.look();
-            let count = documents.all().count();
-            documents.cursor.arrange(count, rows);
+            documents.fill(desk);
         }
         if let Some(sentences) = &mut self.sentences {
             sentences.arrange(page);
         }
-        if let Some(tokens) = &mut self.tokens {
-            tokens.cursor.arrange(tokens.order.len(), rows);
+        if let Some((sentence, words)) = self.sentences.as_ref().and_then(Sentences::sentence).zip(self.words.as_mut())
+        {
+            tokens::fill(words, sentence, area.width, desk);
+        }
+        if let Some(sheet) = self.sheet_mut() {
+            sheet.arrange(desk.language, area);
         }
         self.go_on(desk);
+        self.look_ahead(page, zoomed, desk);
+    }
+
+    /// Reads what is below the marked line, if it is to be seen: one at a time, so that who runs down a list waits for none of its lines.
+    fn look_ahead(&mut self, page: Rect, zoomed: bool, desk: &Desk<'_>) {
+        if !self.looks_ahead(page, zoomed) {
+            self.ahead = None;
+            return;
+        }
+        if !self.ahead.as_ref().is_some_and(Ahead::waiting) {
+            if self.level() == DrillLevel::Names {
+                let key = self.name_key();
+                let is_there = matches!(&self.ahead, Some(Ahead::Documents(of, _)) if Some(of) == key.as_ref());
+                if !is_there {
+                    self.ahead = key.zip(self.ask_documents(desk)).map(|(key, found)| Ahead::Documents(key, found));
+                }
+            } else {
+                let marked = self.documents.as_ref().and_then(Documents::marked).map(|(_, document)| document);
+                let is_there = matches!(&self.ahead, Some(Ahead::Text { number, .. })
+                    if Some(*number) == marked.map(|document| document.number));
+                if !is_there {
+                    let asked =
+                        marked.map(|document| Ahead::text(document.number, &document.doc_id, &self.shelf, desk));
+                    self.ahead = asked;
+                }
+            }
+        }
+        let beside = look::inside(view::split(true, view::panes(page)[1])[1]);
+        if let Some(ahead) = &mut self.ahead {
+            ahead.arrange(usize::from(beside.width), usize::from(beside.height), desk);
+        }
+    }
+
+    /// The key of the marked name: date and code.
+    fn name_key(&self) -> Option<String> {
+        let names = self.names.as_ref()?;
+        Some(format!("{} {}", names.day(), names.marked()?.code))
+    }
+
+    fn ask_documents(&self, desk: &Desk<'_>) -> Option<Documents> {
+        let (names, tracing) = (self.names.as_ref()?, desk.workspace.tracing.as_ref()?);
+        let name = names.marked()?;
+        let (find, factor, date) = (tracing.documents.clone(), self.factor.clone(), names.day());
+        let (code, called) = (name.code.clone(), name.name.clone());
+        let wanted = code.clone();
+        let asked = desk.errand("documents of a name", move |ctx| find(&factor, date, &wanted, ctx));
+        Some(Documents { code, name: called, asked, sheet: self.new_sheet(DrillLevel::Documents) })
     }
 
     /// Goes the next step of the way of an earlier session, once the list that it leads through is there.
@@ -288,8 +452,8 @@ impl Drill {
         }
         let Some(way) = self.way.take() else { return };
         let found = match (self.level(), &mut self.days, &mut self.names) {
-            (DrillLevel::Days, Some(days), _) => way.date.is_some_and(|date| days.mark(date)),
-            (DrillLevel::Names, _, Some(names)) => way.code.as_ref().is_some_and(|code| names.mark(code)),
+            (DrillLevel::Days, Some(days), _) => way.date.is_some_and(|date| days.sheet.go_to(&date.to_string())),
+            (DrillLevel::Names, _, Some(names)) => way.code.as_ref().is_some_and(|code| names.sheet.go_to(code)),
             _ => false,
         };
         if found {
@@ -300,12 +464,9 @@ impl Drill {
 
     /// The list of the level, for copying.
     pub(super) fn table(&self, desk: &Desk<'_>) -> Option<Table> {
-        match self.level() {
-            DrillLevel::Days => self.days.as_ref()?.table(desk),
-            DrillLevel::Names => self.names.as_ref()?.table(desk),
-            DrillLevel::Documents => self.documents.as_ref()?.table(desk),
-            DrillLevel::Sentences => self.sentences.as_ref()?.table(desk),
-            DrillLevel::Tokens => self.tokens.as_ref()?.table(self.sentences.as_ref()?.sentence()?, desk),
+        match self.sheet() {
+            Some(sheet) => Some(sheet.copied(desk.language)),
+            None => self.sentences.as_ref()?.table(desk),
         }
     }
 
@@ -316,9 +477,8 @@ impl Drill {
             return Some(WantedStock { codes: vec![documents.code.clone()], at: 0, document });
         }
         let names = self.names.as_ref()?;
-        let date = names.asked.get()?;
-        let codes: Vec<String> = names.listed.iter().map(|place| date.names[*place].code.clone()).collect();
-        Some(WantedStock { codes, at: names.cursor.at, document: None }).filter(|wanted| !wanted.codes.is_empty())
+        let wanted = WantedStock { codes: names.codes(), at: names.sheet.line(), document: None };
+        Some(wanted).filter(|wanted| !wanted.codes.is_empty())
     }
 
     /// The flags of `inkstone trace` that show the same.

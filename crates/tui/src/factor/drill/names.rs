@@ -1,42 +1,40 @@
-//! The names of a date: which are shown, and in which order.
+//! The names of a date.
 
 use chrono::NaiveDate;
 
-use crate::action::Action;
+use super::lists::{HoldingPeriod, return_of};
+use crate::context::PageContext;
 use crate::desk::Desk;
 use crate::errand::Errand;
-use crate::list::Cursor;
-use crate::page::{Table, exact};
-use crate::words;
+use crate::kit::{Cell, Sheet, SheetRow, Value, number, text};
+use crate::{figures, look, words};
 use inkstone_lab::factor::{TracedDate, TracedName};
 
-/// The orders of the stocks of a date, each with the largest first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum NameOrder {
-    #[default]
-    Value,
-    Return,
-    Documents,
-}
+/// The columns by which a key sorts in turn.
+pub(super) const ORDERS: [&str; 3] = ["value", "return", "documents"];
 
 pub(super) struct Names {
     /// The dates that have names, ascending, and which of them is shown.
     dates: Vec<NaiveDate>,
     date: usize,
     pub(super) asked: Errand<TracedDate>,
-    pub(super) order: NameOrder,
     /// The quantile that is shown; 0 for all.
     pub(super) quantile: u16,
-    /// Places among the names of the date, in the order in which they are listed.
-    pub(super) listed: Vec<usize>,
-    pub(super) cursor: Cursor,
+    /// Places among the names of the date of those that are shown.
+    shown: Vec<usize>,
+    pub(super) sheet: Sheet,
 }
 
 impl Names {
     /// The names of one of these dates; `quantile` 0 is all of them.
-    pub(super) fn new(dates: Vec<NaiveDate>, date: usize, quantile: u16, asked: Errand<TracedDate>) -> Names {
-        let (order, listed, cursor) = (NameOrder::Value, Vec::new(), Cursor::default());
-        Names { dates, date, asked, order, quantile, listed, cursor }
+    pub(super) fn new(
+        dates: Vec<NaiveDate>,
+        date: usize,
+        quantile: u16,
+        asked: Errand<TracedDate>,
+        sheet: Sheet,
+    ) -> Names {
+        Names { dates, date, asked, quantile, shown: Vec::new(), sheet }
     }
 
     pub(super) fn day(&self) -> NaiveDate {
@@ -51,86 +49,86 @@ impl Names {
 
     /// Another date, by the same order and quantile.
     pub(super) fn again(&mut self, date: usize, asked: Errand<TracedDate>) {
-        (self.date, self.asked, self.listed, self.cursor) = (date, asked, Vec::new(), Cursor::default());
-    }
-
-    /// Marks a name by its code; whether the list has it.
-    pub(super) fn mark(&mut self, code: &str) -> bool {
-        let names = self.asked.get().map_or(&[][..], |date| &date.names);
-        let at = self.listed.iter().position(|place| names[*place].code == code);
-        self.cursor.at = at.unwrap_or(self.cursor.at);
-        at.is_some()
+        (self.date, self.asked) = (date, asked);
+        self.sheet.empty();
     }
 
     pub(super) fn marked(&self) -> Option<&TracedName> {
-        self.asked.get()?.names.get(*self.listed.get(self.cursor.at)?)
+        self.asked.get()?.names.get(*self.shown.get(self.sheet.selected()?)?)
     }
 
-    pub(super) fn sort_by_next(&mut self, horizon: usize) {
-        self.order = match self.order {
-            NameOrder::Value => NameOrder::Return,
-            NameOrder::Return => NameOrder::Documents,
-            NameOrder::Documents => NameOrder::Value,
-        };
-        self.cursor = Cursor::default();
-        self.sort(horizon);
-    }
-
-    pub(super) fn next_quantile(&mut self, horizon: usize) {
+    pub(super) fn next_quantile(&mut self) {
         let quantiles = self.asked.get().map_or(0, |date| date.quantiles as u16);
         // From the top down: the last quantile has the highest values.
         self.quantile = match self.quantile {
             0 => quantiles,
             quantile => quantile - 1,
         };
-        self.cursor = Cursor::default();
-        self.sort(horizon);
+        self.sheet.empty();
     }
 
-    /// Lists the names anew; names without a number come last.
-    pub(super) fn sort(&mut self, horizon: usize) {
+    pub(super) fn fill(&mut self, held: HoldingPeriod, desk: &Desk<'_>) {
         let Some(date) = self.asked.get() else { return };
-        let number = |place: &usize| {
-            let name = &date.names[*place];
-            match self.order {
-                NameOrder::Value => name.value,
-                NameOrder::Return => name.returns.get(horizon).copied().unwrap_or(f64::NAN),
-                NameOrder::Documents => name.documents as f64,
-            }
-        };
-        let shown = |place: &usize| self.quantile == 0 || date.names[*place].quantile == self.quantile;
-        let mut listed: Vec<usize> = (0..date.names.len()).filter(shown).collect();
-        let key = |place: &usize| Some(number(place)).filter(|number| !number.is_nan()).unwrap_or(f64::NEG_INFINITY);
-        listed.sort_by(|a, b| key(b).total_cmp(&key(a)));
-        self.listed = listed;
-    }
-
-    pub(super) fn step(&mut self, action: Action, rows: usize) {
-        self.cursor.step(action, self.listed.len(), rows);
-    }
-
-    pub(super) fn table(&self, desk: &Desk<'_>) -> Option<Table> {
-        let date = self.asked.get()?;
-        let titles = [words::CODE, words::NAME, words::WORTH, words::RAW, words::DOCUMENTS_SHORT, words::FIRST];
-        let mut header: Vec<String> = titles.map(|word| desk.say(word).to_owned()).to_vec();
-        header.push("Q".to_owned());
-        header.extend(date.horizons.iter().map(|days| format!("{}{days}d", desk.say(words::RETURN))));
-        header.extend([words::KNOWN_AT, words::TOP_DOCUMENT].map(|word| desk.say(word).to_owned()));
-        let row = |name: &TracedName| {
-            let mut row = vec![
-                name.code.clone(),
-                name.name.clone(),
-                exact(name.value),
-                exact(name.raw),
-                name.documents.to_string(),
-                name.first_mentions.to_string(),
-                name.quantile.to_string(),
+        let (horizon, name) = held.among(date.horizons.len());
+        let of_quantile = |place: &usize| self.quantile == 0 || date.names[*place].quantile == self.quantile;
+        self.shown = (0..date.names.len()).filter(of_quantile).collect();
+        let shown = &self.shown;
+        self.sheet.fill((date.date, horizon, self.quantile, shown.len()), desk.language, || {
+            let say = |word| desk.say(word);
+            let mut columns = vec![
+                text("code", words::CODE, 9),
+                text("name", words::NAME, 8),
+                number("quantile", "Q".to_owned(), 3),
+                number("value", words::WORTH, 8),
+                number("raw", words::RAW, 9).at_least(110),
+                number("documents", words::DOCUMENTS_SHORT, 5),
+                number("first", words::FIRST, 4),
+                number("return", format!("{}{name} %", say(words::RETURN)), 9).on_screen(),
+                text("title", words::TOP_DOCUMENT, 0),
+                text("known-at", words::KNOWN_AT, 19).on_paper(),
             ];
-            row.extend(name.returns.iter().map(|earned| exact(*earned)));
-            row.extend([name.known_at.map(|time| time.to_string()).unwrap_or_default(), name.title.clone()]);
-            row
-        };
-        let rows = self.listed.iter().filter_map(|place| date.names.get(*place)).map(row).collect();
-        Some(Table { header, rows })
+            for days in &date.horizons {
+                let title = format!("{}{days}d", say(words::RETURN));
+                columns.push(number(format!("return-{days}"), title, 9).on_paper());
+            }
+            let row = |place: &usize| {
+                let name = &date.names[*place];
+                let earned = name.returns.get(horizon).copied().unwrap_or(f64::NAN);
+                let quantile = Some(u64::from(name.quantile)).filter(|quantile| *quantile > 0);
+                let mut cells = vec![
+                    Cell::text(name.code.clone()),
+                    Cell::text(name.name.clone()),
+                    match quantile {
+                        Some(quantile) => Cell::count(Some(quantile)).shown(format!("Q{quantile}")),
+                        None => Cell::count(None),
+                    },
+                    Cell::number(name.value, |value| figures::number(value, 3)),
+                    Cell::number(name.raw, |raw| figures::number(raw, 3)),
+                    Cell::count(Some(name.documents as u64)),
+                    Cell::count(Some(name.first_mentions as u64)),
+                    Cell::number(earned, |_| String::new()).shown(return_of(name, earned)),
+                    Cell::text(name.title.clone()),
+                    name.known_at.map_or_else(|| Cell::text(""), |time| Cell::of(Value::Time(time))),
+                ];
+                cells.extend(
+                    name.returns.iter().map(|earned| Cell::number(*earned, |earned| figures::signed(earned, 4))),
+                );
+                SheetRow { key: name.code.clone(), style: look::of_sign(earned, desk.workspace.red_up), cells }
+            };
+            (columns, shown.iter().map(row).collect())
+        });
+    }
+
+    /// The title of the list: ` 2024-03-15 · Q5 · 3 / 40 只 · 取值▼ `.
+    pub(super) fn title(&self, context: &PageContext<'_>) -> String {
+        let quantile = if self.quantile > 0 { format!(" · Q{}", self.quantile) } else { String::new() };
+        let place = self.sheet.place(context.say(words::NAMES_UNIT), context.language);
+        let order = self.sheet.order(context.language).map(|order| format!(" · {order}")).unwrap_or_default();
+        format!(" {}{quantile} · {place}{order} ", self.day())
+    }
+
+    /// Codes in the order of the list.
+    pub(super) fn codes(&self) -> Vec<String> {
+        self.sheet.listed().map(|row| row.key.clone()).collect()
     }
 }

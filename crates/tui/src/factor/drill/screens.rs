@@ -181,6 +181,15 @@ fn with_tracing(workspace: &mut Workspace) {
     }));
 }
 
+/// The line of a list that is marked, by the place in the title of the list: ` · 2 / 5 只 `.
+fn marked(screen: &str) -> String {
+    let lines: Vec<&str> = screen.lines().collect();
+    let title = lines.iter().position(|line| line.starts_with('┌')).unwrap();
+    let before = lines[title].split(" / ").next().unwrap();
+    let place: usize = before.rsplit(' ').next().unwrap().parse().unwrap();
+    lines[title + 1 + place].to_owned()
+}
+
 /// The page as a session finds it in which this was kept.
 fn recalled(memory: &serde_json::Value) -> Bench {
     let mut bench = bench(|_| ());
@@ -219,16 +228,19 @@ fn the_way_goes_from_a_bar_to_the_weights_of_words_and_back_level_by_level() {
     assert!(first.contains("▲Q5") && first.contains("Q5/5"), "the bar stays at the end: {first}");
     insta::assert_snapshot!("dates_of_a_quantile", bench.screen(SMALL, "<enter>j"));
     let by_return = bench.screen(SMALL, "s");
-    assert!(by_return.contains("按收益") && by_return.contains("+4.20"), "the best date stands first: {by_return}");
+    assert!(
+        by_return.contains("平均收益5d %▼") && by_return.contains("+4.20"),
+        "the best date stands first: {by_return}"
+    );
     insta::assert_snapshot!("names_of_a_quantile", bench.screen(SMALL, "sj<enter>"));
     let crumbs = ["tone › Q5 › 2024-10-30", "600517", "公告", "第 1 句", "词"];
     assert!(bench.screen(SMALL, "").contains(crumbs[0]));
     // Only the names of the quantile are listed for the date, and no other can be chosen.
     let names = bench.screen(SMALL, "f");
-    assert!(names.contains("Q5 · 1 只") && !names.contains("启澜生物") && !names.contains("f 分层"), "{names}");
+    assert!(names.contains("Q5 · 1 / 1 只") && !names.contains("启澜生物") && !names.contains("f 分层"), "{names}");
     // The date before, of those that the quantile has; it is marked when one goes back.
     assert!(bench.screen(SMALL, "<left>").contains("› 2024-10-25"));
-    assert!(bench.screen(SMALL, "<esc>").contains("▶2024-10-25"));
+    assert!(marked(&bench.screen(SMALL, "<esc>")).contains("2024-10-25"));
     assert!(bench.screen(SMALL, "<esc>").contains("▲Q5"), "back on the bar");
     // From the lowest quantile on to the words.
     bench.screen(SMALL, "<left><left><left><enter><enter><enter>");
@@ -324,7 +336,7 @@ fn lists_are_copied_as_they_are_shown_with_the_command_that_shows_the_same() {
     assert_eq!(command, "inkstone trace tone --date 2024-11-04 --code 300731.SZ --document news/2 --headless");
     bench.press("<enter>");
     let (words, _) = seen(&bench);
-    assert_eq!(words.rows, [["回购", "0.375", "1", "false", "1", "1"]]);
+    assert_eq!(words.rows, [["回购", "0.375", "100", "false", "1", "1"]]);
 }
 
 #[test]
@@ -362,20 +374,58 @@ fn the_page_says_what_a_factor_is_worth_after_so_many_looks() {
 #[test]
 fn names_are_put_in_order_and_filtered() {
     let mut bench = bench(|_| ());
-    let first = |screen: &str| screen.lines().find(|line| line.contains('▶')).unwrap().to_owned();
-    assert!(first(&bench.screen(SMALL, "<enter>")).contains("600517.SH"));
+    assert!(marked(&bench.screen(SMALL, "<enter>")).contains("600517.SH"));
     let by_return = bench.screen(SMALL, "sG");
     assert!(
-        by_return.contains("按收益") && first(&by_return).contains("688001.SH"),
+        by_return.contains("收益1d %▼") && marked(&by_return).contains("688001.SH"),
         "no return comes last: {by_return}"
     );
     assert!(by_return.contains("买入日涨停，买不进"), "{by_return}");
     let lowest = bench.screen(SMALL, "fffff");
-    assert!(lowest.contains("Q1 · 1 只") && first(&lowest).contains("*ST远山"), "{lowest}");
-    assert!(bench.screen(SMALL, "f").contains(" · 5 只"));
+    assert!(lowest.contains("Q1 · 1 / 1 只") && marked(&lowest).contains("*ST远山"), "{lowest}");
+    assert!(bench.screen(SMALL, "f").contains(" / 5 只"));
     // Another date keeps the order, and a key that is not of this level does nothing.
     let before = bench.screen(SMALL, "<left>v");
-    assert!(before.contains("2024-11-01") && before.contains("按收益"), "{before}");
+    assert!(before.contains("2024-11-01") && before.contains("收益1d %▼"), "{before}");
+}
+
+#[test]
+fn lists_have_columns_counts_and_marks_like_other_tables() {
+    let mut bench = bench(|_| ());
+    bench.screen(SMALL, "<enter>");
+    // Space marks and goes on; the marked names alone are listed.
+    let only = bench.screen(SMALL, "<space>*");
+    assert!(only.contains("1 / 1 只 · 仅标记 1") && only.contains("600517.SH") && !only.contains("300731"), "{only}");
+    assert!(bench.screen(SMALL, "<esc>").contains("2 / 5") || bench.screen(SMALL, "").contains("1 / 5"));
+    // Frequencies of the column of the order; Enter lists the names of the group.
+    let counted = bench.screen(SMALL, "sssF");
+    assert!(counted.contains("频次 · 值") && counted.contains("2.31"), "{counted}");
+    let group = bench.screen(SMALL, "<enter>");
+    assert!(group.contains("仅 值 = -1.9") && group.contains("1 / 1"), "{group}");
+    // Esc leads back to all names, and then up.
+    assert!(bench.screen(SMALL, "<esc>").contains(" / 5"));
+    assert!(bench.screen(SMALL, "<esc>").contains("累计 RankIC"));
+    // Columns that were chosen stay when another date is gone down to.
+    let hidden = bench.screen(SMALL, "<enter>-");
+    assert!(!hidden.contains("2.310"), "{hidden}");
+    assert!(!bench.screen(SMALL, "<esc><left><enter>").contains("2.310"));
+    let kept = bench.app.state(Page::Factor).remember();
+    assert!(!recalled(&kept).screen(SMALL, "").contains("2.310"), "a session keeps them");
+}
+
+#[test]
+fn what_is_below_the_marked_line_stands_beside_the_list_where_there_is_room() {
+    let mut bench = bench(|_| ());
+    let beside = bench.screen(LARGE, "<enter>j");
+    assert!(beside.contains("300731.SZ · 1 / 3 篇文档") && beside.contains("启澜生物：拟以"), "{beside}");
+    assert!(bench.screen(LARGE, "k").contains("no such name"), "what went wrong is told beside the list, too");
+    // The pane alone has no room beside it.
+    let alone = bench.screen(LARGE, "jV");
+    assert!(!alone.contains("篇文档") && alone.contains("原值"), "{alone}");
+    // The documents that were read ahead are those that are gone down to; beside them their text.
+    let text = bench.screen(LARGE, "V<enter>");
+    assert!(text.contains("300731.SZ · 1 / 3 篇文档") && text.contains(" news/2 "), "{text}");
+    assert!(!bench.screen(SMALL, "").contains("news/2 ┐"), "a small screen shows the list alone");
 }
 
 #[test]

@@ -4,15 +4,13 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Paragraph, Wrap};
+use ratatui::widgets::Paragraph;
 
+use super::lists::outstanding;
 use super::sentences::{SentenceLine, Sentences};
-use super::tokens::{self, WordWeights};
-use super::view::{MARGIN, draw_waiting, mark, panes, text_panes};
-use crate::charts::signed_bar;
+use super::view::{MARGIN, mark, panes, text_panes};
 use crate::context::PageContext;
 use crate::factor::words as own;
-use crate::list::{self, ListColumn};
 use crate::{figures, look, sentences, width, words};
 use inkstone_features::extract::{ExplainedBy, ExplainedText, ExplainedWord};
 
@@ -20,14 +18,15 @@ use inkstone_base::language::Language;
 
 pub(super) fn draw_text(context: &PageContext<'_>, sentences: &Sentences, frame: &mut Frame<'_>, page: Rect) {
     let [_, text, below] = text_panes(page);
-    let Some(all) = sentences.asked.get() else {
-        return draw_waiting(context, &sentences.asked, format!(" {} ", sentences.doc_id), frame, text);
-    };
+    if let Some(line) = outstanding(context, &sentences.asked) {
+        return look::message(line, look::pane(format!(" {} ", sentences.doc_id), true), frame, text);
+    }
+    let all = sentences.asked.get().map_or(0, Vec::len);
     let Some(explained) = sentences.explained() else {
         let block = look::pane(format!(" {} ", sentences.doc_id), true);
         return look::message(context.say(words::NOTHING_READ_OF_MODELS), block, frame, text);
     };
-    let place = if all.len() > 1 { format!("{}/{} ", sentences.column + 1, all.len()) } else { String::new() };
+    let place = if all > 1 { format!("{}/{} ", sentences.column + 1, all) } else { String::new() };
     let title = format!(" {place}{} · {} ", value_of(explained), explained.model);
     let score = format!(" {} {} ", context.say(words::SCORE), figures::signed(score_of(explained), 4));
     let mut block = look::pane(title, true)
@@ -124,7 +123,7 @@ fn draw_words(
     if of_sentence.is_empty() {
         words_line.push_span(Span::styled(context.say(words::NO_WORDS), look::DIM));
     }
-    let note = if context.language == Language::Zh { &explained.note.0 } else { &explained.note.1 };
+    let note = note_of(context, explained);
     let mut lines = vec![words_line];
     if !explained.inputs.is_empty() {
         let inputs = explained.inputs.iter();
@@ -157,67 +156,33 @@ fn parts_line(
     Line::from(spans)
 }
 
-/// The words of one sentence with their weights; where there are none, why.
-pub(super) fn draw_tokens(
-    context: &PageContext<'_>,
-    sentences: &Sentences,
-    tokens: &WordWeights,
-    frame: &mut Frame<'_>,
-    page: Rect,
-) {
-    let [_, area, below] = panes(page);
-    let Some((explained, sentence)) = sentences.explained().zip(sentences.sentence()) else { return };
-    let all = &sentence.words;
-    let count = figures::count(all.len() as u64);
+/// Title, sum of the weights and particulars of the list of words of a sentence.
+pub(super) fn about_words(context: &PageContext<'_>, sentences: &Sentences) -> Option<(String, String, String)> {
+    let (explained, sentence) = sentences.explained().zip(sentences.sentence())?;
+    let count = figures::count(sentence.words.len() as u64);
     let title = format!(" {} · {} · {count} ", value_of(explained), context.say(own::WORDS_LEVEL));
-    let sum = format!(" {} {} ", context.say(own::WHOLE_WEIGHT), figures::signed(sentence.value, 4));
+    let sum = format!("{} {}", context.say(own::WHOLE_WEIGHT), figures::signed(sentence.value, 4));
+    Some((title, sum, format!(" {}  {}", note_of(context, explained), explained.formula)))
+}
+
+fn note_of<'a>(context: &PageContext<'_>, explained: &'a ExplainedText) -> &'a str {
+    if context.language == Language::Zh { &explained.note.0 } else { &explained.note.1 }
+}
+
+/// Says why a sentence has no words with weights.
+pub(super) fn draw_without_words(context: &PageContext<'_>, sentences: &Sentences, frame: &mut Frame<'_>, page: Rect) {
+    let Some((explained, sentence)) = sentences.explained().zip(sentences.sentence()) else { return };
+    let Some((title, sum, about)) = about_words(context, sentences) else { return };
+    let [_, area, below] = panes(page);
     let block = look::pane(title, true)
         .title_top(Line::styled(width::cut(&format!(" {} ", sentences.doc_id), 30), look::DIM).right_aligned())
-        .title_bottom(Line::styled(sum, look::KEY));
-    let inner = look::framed(block, frame, area);
-    let note = if context.language == Language::Zh { &explained.note.0 } else { &explained.note.1 };
-    if all.is_empty() {
-        let lines = vec![
-            Line::raw(context.say(own::NO_TOKENS)),
-            Line::styled(note.clone(), look::NOTE),
-            Line::default(),
-            Line::styled(width::cut(&sentence.text, 4 * inner.width as usize), look::DIM),
-        ];
-        return frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), inner);
-    }
-    let titles = [own::WORD, own::WEIGHT_OF_WORD, own::SHARE, own::NEGATED, own::DEGREE, own::TIMES];
-    let [word, weight, share, negated, degree, times] = titles.map(|title| context.say(title));
-    let (word, share) = (format!(" {word}"), format!("{share} %"));
-    let columns = [
-        ListColumn::text(&word, 17),
-        ListColumn::number(weight, 9),
-        ListColumn::number(&share, 8),
-        ListColumn::text(negated, 7),
-        ListColumn::number(degree, 6),
-        ListColumn::number(times, 5),
-        ListColumn::text("", 0),
+        .title_bottom(Line::styled(format!(" {sum} "), look::KEY));
+    let lines = vec![
+        Line::raw(context.say(own::NO_TOKENS)),
+        Line::styled(note_of(context, explained), look::NOTE),
+        Line::default(),
+        Line::styled(width::cut(&sentence.text, 4 * usize::from(area.width)), look::DIM),
     ];
-    let largest = all.iter().map(|word| word.value.abs()).filter(|size| size.is_finite()).fold(0.0, f64::max);
-    let total = tokens::total(all);
-    let room = (inner.width as usize).saturating_sub(60).clamp(12, 40);
-    let row = |at: usize| {
-        let word = &all[tokens.order[at]];
-        let cells = vec![
-            format!("{}{}", mark(at == tokens.cursor.at), word.word),
-            figures::signed(word.value, 4),
-            figures::number(100.0 * tokens::share(word, total), 1),
-            if word.negated { context.say(own::YES).to_owned() } else { String::new() },
-            if word.degree == 1.0 {
-                String::new()
-            } else {
-                format!("×{}", figures::number(f64::from(word.degree), 1))
-            },
-            figures::count(word.places.len() as u64),
-            signed_bar(word.value, largest, room),
-        ];
-        (cells, look::of_sign(word.value, context.workspace.red_up))
-    };
-    list::draw(&columns, tokens.order.len(), tokens.cursor, row, frame, inner);
-    let about = width::cut(&format!(" {note}  {}", explained.formula), below.width as usize);
-    frame.render_widget(Line::styled(about, look::DIM), below);
+    look::message(lines, block, frame, area);
+    frame.render_widget(Line::styled(width::cut(&about, below.width as usize), look::DIM), below);
 }

@@ -1,70 +1,45 @@
-//! The words of a sentence by what they gave.
+//! The words of a sentence by the weights that they gave.
 
-use crate::action::Action;
+use super::lists::bar_cells;
+use crate::charts::signed_bar;
 use crate::desk::Desk;
-use crate::factor::words;
-use crate::list::Cursor;
-use crate::page::{Table, exact};
+use crate::factor::words as own;
+use crate::kit::{Cell, Sheet, SheetRow, number, text};
+use crate::{figures, look};
 use inkstone_features::extract::{ExplainedSentence, ExplainedWord};
 
-pub(super) struct WordWeights {
-    /// Places among the words of the sentence, the largest weight first, whatever its sign.
-    pub(super) order: Vec<usize>,
-    pub(super) cursor: Cursor,
-}
-
-impl WordWeights {
-    pub(super) fn new(sentence: &ExplainedSentence) -> WordWeights {
-        let mut order: Vec<usize> = (0..sentence.words.len()).collect();
-        let size = |at: &usize| sentence.words[*at].value.abs();
-        order.sort_by(|a, b| size(b).total_cmp(&size(a)));
-        WordWeights { order, cursor: Cursor::default() }
-    }
-
-    pub(super) fn step(&mut self, action: Action, rows: usize) {
-        self.cursor.step(action, self.order.len(), rows);
-    }
-
-    pub(super) fn table(&self, sentence: &ExplainedSentence, desk: &Desk<'_>) -> Option<Table> {
-        let header = [words::WORD, words::WEIGHT_OF_WORD, words::SHARE, words::NEGATED, words::DEGREE, words::TIMES];
-        let all = total(&sentence.words);
-        let row = |word: &ExplainedWord| {
-            vec![
-                word.word.clone(),
-                exact(word.value),
-                exact(share(word, all)),
-                word.negated.to_string(),
-                word.degree.to_string(),
-                word.places.len().to_string(),
-            ]
+/// Lists the words, the largest weight first, whatever its sign.
+pub(super) fn fill(sheet: &mut Sheet, sentence: &ExplainedSentence, width: u16, desk: &Desk<'_>) {
+    let room = bar_cells(width, 60, 12);
+    sheet.fill((&sentence.text, sentence.words.len(), room), desk.language, || {
+        let columns = vec![
+            text("word", own::WORD, 16),
+            number("weight", own::WEIGHT_OF_WORD, 9),
+            number("share", format!("{} %", desk.say(own::SHARE)), 8),
+            text("negated", own::NEGATED, 7),
+            number("degree", own::DEGREE, 6),
+            number("times", own::TIMES, 5),
+            text("bar", String::new(), 0).on_screen(),
+        ];
+        let mut words: Vec<&ExplainedWord> = sentence.words.iter().collect();
+        words.sort_by(|a, b| b.value.abs().total_cmp(&a.value.abs()));
+        let sizes = || words.iter().map(|word| word.value.abs()).filter(|size| size.is_finite());
+        let (largest, total) = (sizes().fold(0.0, f64::max), sizes().sum::<f64>());
+        let row = |word: &&ExplainedWord| {
+            let negated = if word.negated { desk.say(own::YES) } else { "" };
+            let degree = f64::from(word.degree);
+            let degree_shown = if degree == 1.0 { String::new() } else { format!("×{}", figures::number(degree, 1)) };
+            let cells = vec![
+                Cell::text(word.word.clone()),
+                Cell::number(word.value, |value| figures::signed(value, 4)),
+                Cell::number(100.0 * word.value.abs() / total, |share| figures::number(share, 1)),
+                Cell::text(negated).copied(word.negated.to_string()),
+                Cell::number(degree, |_| String::new()).shown(degree_shown),
+                Cell::count(Some(word.places.len() as u64)),
+                Cell::number(word.value, |_| String::new()).shown(signed_bar(word.value, largest, room)),
+            ];
+            SheetRow { key: word.word.clone(), style: look::of_sign(word.value, desk.workspace.red_up), cells }
         };
-        let rows = self.order.iter().filter_map(|at| sentence.words.get(*at)).map(row).collect();
-        Some(Table::new(desk.language, &header, rows))
-    }
-}
-
-/// The sum of the absolute weights.
-pub(super) fn total(words: &[ExplainedWord]) -> f64 {
-    words.iter().map(|word| word.value.abs()).filter(|size| size.is_finite()).sum()
-}
-
-/// The share of one word in `total`.
-pub(super) fn share(word: &ExplainedWord, total: f64) -> f64 {
-    word.value.abs() / total
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_stand_by_the_size_of_their_weight() {
-        let word = |value| ExplainedWord { value, ..ExplainedWord::default() };
-        let words = vec![word(0.25), word(-1.5), word(f64::NAN), word(0.25)];
-        let sentence = ExplainedSentence { words, ..ExplainedSentence::default() };
-        let order = WordWeights::new(&sentence).order;
-        assert_eq!(&order[order.len() - 3..], [1, 0, 3], "equal ones stay as they were");
-        assert_eq!(total(&sentence.words), 2.0);
-        assert_eq!(share(&sentence.words[1], 2.0), 0.75);
-    }
+        (columns, words.iter().map(row).collect())
+    });
 }

@@ -4,10 +4,9 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
 
-use super::{Drill, DrillLevel, HoldingPeriod, lists, text};
+use super::{Drill, DrillLevel, lists, text};
 use crate::context::PageContext;
-use crate::errand::Errand;
-use crate::{list, look, width, words};
+use crate::{look, width, words};
 
 use inkstone_base::language::Language;
 
@@ -26,14 +25,10 @@ pub(super) fn text_panes(page: Rect) -> [Rect; 3] {
     Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(WORDS)]).areas(page)
 }
 
-/// Lines that a list has room for.
-pub(super) fn rows(page: Rect) -> usize {
-    list::rows(list_area(page))
-}
-
-/// The list with its line of titles.
-pub(super) fn list_area(page: Rect) -> Rect {
-    look::inside(panes(page)[1])
+/// The list, and what is below its marked line, which is empty unless it is shown.
+pub(super) fn split(ahead: bool, area: Rect) -> [Rect; 2] {
+    let share = if ahead { 58 } else { 100 };
+    Layout::horizontal([Constraint::Percentage(share), Constraint::Min(0)]).areas(area)
 }
 
 /// Lines of text that the page has room for.
@@ -54,26 +49,23 @@ pub(super) fn text_width(page: Rect) -> usize {
 
 pub(in crate::factor) fn draw(
     context: &PageContext<'_>,
-    held: HoldingPeriod,
     drill: &Drill,
+    zoomed: bool,
     frame: &mut Frame<'_>,
     page: Rect,
 ) {
     let [crumbs, ..] = panes(page);
     frame.render_widget(breadcrumbs(context, drill, crumbs.width as usize), crumbs);
     match (drill.level(), drill) {
-        (DrillLevel::Days, Drill { days: Some(days), .. }) => lists::draw_days(context, held, days, frame, page),
-        (DrillLevel::Names, Drill { names: Some(names), .. }) => lists::draw_names(context, held, names, frame, page),
-        (DrillLevel::Documents, Drill { documents: Some(documents), .. }) => {
-            lists::draw_documents(context, documents, frame, page);
-        }
         (DrillLevel::Sentences, Drill { sentences: Some(sentences), .. }) => {
             text::draw_text(context, sentences, frame, page)
         }
-        (DrillLevel::Tokens, Drill { sentences: Some(sentences), tokens: Some(tokens), .. }) => {
-            text::draw_tokens(context, sentences, tokens, frame, page);
+        (DrillLevel::Tokens, Drill { sentences: Some(sentences), .. })
+            if sentences.sentence().is_some_and(|sentence| sentence.words.is_empty()) =>
+        {
+            text::draw_without_words(context, sentences, frame, page);
         }
-        _ => {}
+        _ => lists::draw(context, drill, zoomed, frame, page),
     }
 }
 
@@ -94,7 +86,7 @@ fn breadcrumbs<'a>(context: &PageContext<'_>, drill: &Drill, columns: usize) -> 
             });
         }
     }
-    crumbs.extend(drill.tokens.as_ref().map(|_| context.say(super::super::words::WORDS_LEVEL).to_owned()));
+    crumbs.extend(drill.words.as_ref().map(|_| context.say(super::super::words::WORDS_LEVEL).to_owned()));
     let last = crumbs.pop().unwrap_or_default();
     let before: String = crumbs.iter().map(|crumb| format!("{crumb} › ")).collect();
     let room = columns.saturating_sub(1 + width::width(&last));
@@ -104,22 +96,7 @@ fn breadcrumbs<'a>(context: &PageContext<'_>, drill: &Drill, columns: usize) -> 
     ])
 }
 
-/// A pane that says that something is looked for, or why it was not found.
-pub(super) fn draw_waiting<T>(
-    context: &PageContext<'_>,
-    asked: &Errand<T>,
-    title: String,
-    frame: &mut Frame<'_>,
-    area: Rect,
-) {
-    let line = match asked.fault() {
-        Some(error) => Line::styled(error.to_owned(), look::BAD),
-        None => Line::styled(context.say(words::READING), look::DIM),
-    };
-    look::message(line, look::pane(title, true), frame, area);
-}
-
 /// The sign of the marked line, which also stands where there are no colours.
-pub(in crate::factor) fn mark(marked: bool) -> &'static str {
+pub(super) fn mark(marked: bool) -> &'static str {
     if marked { "▶" } else { " " }
 }
