@@ -13,6 +13,7 @@ mod picture;
 mod plan;
 mod project;
 mod read;
+mod search;
 mod stock;
 mod text;
 mod trace;
@@ -39,6 +40,7 @@ pub use project::{
     Backtest, Boilerplate, DEMO_FOLDER, Demo, Drift, Experiment, Project, Revisions, Run, Store, StoreAction,
 };
 pub use read::Read;
+pub use search::Search;
 pub use stock::Stock;
 pub use text::{Corpus, CsvText, Tokenize, Tokenizer, WordCut};
 pub use trace::Trace;
@@ -179,6 +181,10 @@ pub enum Command {
     ///
     /// 显示一只股票：价格，各篇文档及其前后的超额收益，以及因子的值。
     Stock(Stock),
+    /// Search the documents of a project by words, by meaning or by both, as of a time, with the sentences that were found.
+    ///
+    /// 检索项目的文档：按词、按语义或两者兼用，可以某一时刻为准，并给出命中的句子。
+    Search(Search),
     /// Compare two factors date by date: correlation of their values and RankICs, and the overlap of their top layers.
     ///
     /// 逐日比较两个因子：值与 RankIC 的相关，顶层的重合。

@@ -112,7 +112,7 @@ pub struct Corpus {
     pub tokenizer: Tokenizer,
 }
 
-fn time(text: &str) -> Result<NaiveDateTime, Message> {
+pub(super) fn time(text: &str) -> Result<NaiveDateTime, Message> {
     read_time(text).ok_or_else(|| {
         message!(
             "{text:?} 不是时间；请写 2023-12-31 或 2023-12-31 15:00:00",

@@ -22,6 +22,7 @@ mod plan;
 mod project;
 mod read;
 mod revisions;
+mod search;
 pub(crate) mod staged;
 mod stock;
 mod store;
@@ -92,6 +93,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Audit(args) => audit::run(&args, &global),
         Command::Trace(args) => or_explain(trace::run(&args, &global)),
         Command::Compare(args) => or_explain(compare::run(&args, &global)),
+        Command::Search(args) => or_explain(search::run(&args, &global)),
         Command::Stock(args) => or_explain(stock::run(&args, &global)),
         Command::Report(args) => stage("report", args, Stage::Report),
         Command::Read(args) => batch("read", &global, |ctx| read::run(&args, ctx)),

@@ -84,6 +84,7 @@ const WRITING: &[&str] = &[
     "report",
     "rewrite",
     "run",
+    "search",
     "store compact",
     "store import",
     "store repair",

@@ -8,6 +8,7 @@
 //! - `fitted`, which both share, is the trait of a trained model that gives documents their rows; `lines` reads documents from files.
 //! - [`experiment`] compares values of any settings of a feature, such as which part of a long text its model reads.
 //! - [`inspect`] describes feature sets and finds near documents.
+//! - [`search`] finds the documents of a project by words and by meaning, as of a time.
 //!
 //! ```
 //! use std::path::Path;
@@ -36,6 +37,7 @@ mod lines;
 pub mod models;
 pub mod plan;
 pub mod rewrite;
+pub mod search;
 pub mod standalone;
 
 use anyhow::{Context, Result};

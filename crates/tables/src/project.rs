@@ -151,6 +151,11 @@ impl Project {
         self.dir.join("extracted")
     }
 
+    /// The folder of the inverted index of the clean corpus.
+    pub fn search(&self) -> PathBuf {
+        self.dir.join("search")
+    }
+
     pub fn store(&self) -> PathBuf {
         self.dir.join("features.sled")
     }

@@ -141,6 +141,13 @@ impl Model {
         !learns_from_returns && !matches!(columns, ColumnNames::Sparse)
     }
 
+    /// True if rows are vectors of texts that lie in one space, such as those of a search.
+    pub fn has_vectors(self) -> bool {
+        let ModelEntry { columns, opened, learns_from_returns, .. } = self.entry();
+        let vectors = matches!(columns, ColumnNames::Components(_) | ColumnNames::Vectors | ColumnNames::InFile(_));
+        vectors && !learns_from_returns && !matches!(opened, RowModel::None)
+    }
+
     /// True if the model is a network that reads words in their order.
     pub fn is_network(self) -> bool {
         matches!(self, Model::TextCnn | Model::TextRnn | Model::Finetune)

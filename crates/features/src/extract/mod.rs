@@ -59,6 +59,7 @@ pub use set::SetMeta;
 pub use signals::{SignalSources, signals};
 pub use steps::StepReport;
 pub use target::{Excess, Target, TargetOf};
+pub use text_rows::vector_of_text;
 pub use vintages::VintageParams;
 pub use whole::{WholeDocument, audit, read_whole};
 

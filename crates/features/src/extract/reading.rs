@@ -25,7 +25,7 @@ use inkstone_text::Segmenter;
 pub(crate) const MASKED: &str = "\u{25cc}";
 
 /// One document as a model reads it.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct ReadDocument {
     /// Key of `text`, and of everything that gate, windows, sentences and draws add to it.
     pub(crate) key: Key,

@@ -14,5 +14,7 @@ mod tests;
 
 pub use columns::{BINS, Column, ColumnName};
 pub use health::{Health, Month, health};
-pub use near::{Found, ListedDocument, Near, NearMeasure, Neighbours, Nothing, Query, find, neighbours};
+pub use near::{
+    Found, ListedDocument, Near, NearMeasure, Neighbours, Nothing, Query, find, nearest_to_vector, neighbours,
+};
 pub use scores::scores;

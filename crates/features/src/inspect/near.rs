@@ -143,6 +143,32 @@ pub fn neighbours(
     Ok(answer)
 }
 
+/// The rows of a set, as part and row, that are nearest to a vector by cosine among the documents published at `until` or before; the
+/// nearest first.
+pub fn nearest_to_vector(
+    set: &Set<'_>,
+    clean: &Parts,
+    vector: &[f32],
+    until: Option<NaiveDateTime>,
+    most: usize,
+    ctx: &Ctx,
+) -> Result<Vec<((usize, usize), f32)>> {
+    let query = Query { place: None, measure: NearMeasure::Cosine, past_only: false, most };
+    let vector = Row::Dense(vector.to_vec());
+    let mut best = Vec::new();
+    for (part, rows) in set.batches().enumerate() {
+        ctx.check()?;
+        let rows = rows?;
+        let times = times(clean, part)?.filter(|times| times.len() == rows.len()).context(OUTGROWN)?;
+        let is_known = |i: &usize| until.is_none_or(|until| times[*i].is_some_and(|time| time <= until));
+        let allowed: Vec<usize> = (0..rows.len()).filter(is_known).collect();
+        best.extend(nearest(&rows, &allowed, &vector, &query, ctx)?.into_iter().map(|(i, value)| ((part, i), value)));
+        best.sort_by(|a, b| order(query.measure, a.1, b.1).then(a.0.cmp(&b.0)));
+        best.truncate(most);
+    }
+    Ok(best)
+}
+
 /// Documents in whose title, id or codes this text occurs, small and capital letters alike; the first `most` of them.
 pub fn find(clean: &Parts, text: &str, most: usize, ctx: &Ctx) -> Result<Found> {
     let text = text.to_lowercase();

@@ -62,9 +62,14 @@ impl Weighting {
         }
     }
 
+    /// The inverse document frequency of a column; 1 where the formula has none.
+    pub fn idf_of(&self, column: usize) -> f64 {
+        self.idf.get(column).copied().unwrap_or(1.0)
+    }
+
     /// The weight of a count before the row is scaled.
     #[inline]
-    pub(super) fn weight(&self, column: u32, count: f32, length: f64) -> f64 {
+    pub fn weight(&self, column: u32, count: f32, length: f64) -> f64 {
         let count = f64::from(count);
         let idf = || self.idf[column as usize];
         match self.formula {
