@@ -81,7 +81,7 @@ pub use notify::{NOTIFY, notify};
 use output::Output;
 pub use plan::{PlanRequest, plan, watch};
 pub use results::{FactorResult, factor_result, factor_results, study, write_report};
-pub use search::{Searched, open_index, search};
+pub use search::{KeptIndex, Searched, search};
 pub use stage::{Stage, StageId, derived_from};
 use state::{PlannedStage, State};
 pub use stock::StockReader;

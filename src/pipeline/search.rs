@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
+use super::stock::{Kept, kept};
 use super::texts::CorpusParts;
 use super::{feature_set, project};
 use crate::config::Config;
@@ -67,8 +68,21 @@ pub fn search(
     Ok(Searched { answer, index: state, feature: Some(feature.name.clone()) })
 }
 
+/// The index of a project, which is opened again when the corpus has changed.
+#[derive(Default)]
+pub struct KeptIndex(Kept<SearchIndex>);
+
+impl KeptIndex {
+    /// The numbers of the documents that have a word of a query, the best first.
+    pub fn ranked(&self, config: &Config, base: &Path, words: &str, ctx: &Ctx) -> Result<Vec<u32>> {
+        let index = kept(&self.0, project(config, base).clean().files()?, || open_index(config, base, ctx))?;
+        let ranked = index.by_terms(words, None, usize::MAX, ctx)?;
+        Ok(ranked.best.into_iter().map(|document| document.number).collect())
+    }
+}
+
 /// Opens the index of a project, and brings it up to date.
-pub fn open_index(config: &Config, base: &Path, ctx: &Ctx) -> Result<SearchIndex> {
+fn open_index(config: &Config, base: &Path, ctx: &Ctx) -> Result<SearchIndex> {
     let project = project(config, base);
     let mut opened = None;
     ctx.stage("index", "docs", None, || {
@@ -84,8 +98,7 @@ pub fn open_index(config: &Config, base: &Path, ctx: &Ctx) -> Result<SearchIndex
 }
 
 fn vector_feature<'c>(config: &'c Config, named: Option<&str>) -> Result<&'c Feature> {
-    let with_vectors: Vec<&Feature> =
-        config.feature.iter().filter(|f| f.model.has_vectors() && !f.has_vintages()).collect();
+    let with_vectors: Vec<&Feature> = config.feature.iter().filter(|f| f.model.has_vectors()).collect();
     let names: Vec<&str> = with_vectors.iter().map(|feature| feature.name.as_str()).collect();
     let names = names.join(", ");
     if let Some(named) = named {

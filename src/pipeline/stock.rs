@@ -34,7 +34,7 @@ pub struct StockReader {
 }
 
 /// A value made from files, and the times of those files.
-type Kept<T> = Mutex<Option<(Vec<FileTime>, Arc<T>)>>;
+pub(super) type Kept<T> = Mutex<Option<(Vec<FileTime>, Arc<T>)>>;
 
 struct StockPrices {
     table: TableByName,
@@ -169,7 +169,7 @@ impl StockReader {
 }
 
 /// The value that `read` makes from the files. `read` runs again when one of the files has changed.
-fn kept<T>(
+pub(super) fn kept<T>(
     place: &Kept<T>,
     files: impl IntoIterator<Item = PathBuf>,
     read: impl FnOnce() -> Result<T>,

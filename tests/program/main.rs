@@ -54,6 +54,7 @@ mod plan;
 mod reading;
 #[cfg(unix)]
 mod rewrite;
+mod search;
 mod stock;
 mod store;
 mod threads;

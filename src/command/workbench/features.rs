@@ -23,7 +23,8 @@ pub(super) fn bench(opened: &OpenProject) -> Option<FeatureBench> {
     let project = opened.project();
     let (of_listing, of_health, of_neighbours) = (project.clone(), project.clone(), project.clone());
     let (of_scored, of_scores) = (project.clone(), project);
-    let (configured, scored_of) = (opened.clone(), opened.clone());
+    let (configured, scored_of, ranked_of) = (opened.clone(), opened.clone(), opened.clone());
+    let index = pipeline::KeptIndex::default();
     Some(FeatureBench {
         listing: Arc::new(move |ctx| listing(&configured, &of_listing, ctx)),
         health: Arc::new(move |id, progress, ctx| {
@@ -35,6 +36,7 @@ pub(super) fn bench(opened: &OpenProject) -> Option<FeatureBench> {
         }),
         scored: Arc::new(move |_| scored(&scored_of, &of_scored)),
         scores: Arc::new(move |id, column, ctx| with(&of_scores, id, |set| inspect::scores(set, column, ctx))),
+        ranked: Arc::new(move |words, ctx| index.ranked(&ranked_of.config, &ranked_of.base, words, ctx)),
         config: opened.config_flags(),
     })
 }

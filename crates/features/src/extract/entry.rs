@@ -144,7 +144,7 @@ impl Model {
     /// True if rows are vectors of texts that lie in one space, such as those of a search.
     pub fn has_vectors(self) -> bool {
         let ModelEntry { columns, opened, learns_from_returns, .. } = self.entry();
-        let vectors = matches!(columns, ColumnNames::Components(_) | ColumnNames::Vectors | ColumnNames::InFile(_));
+        let vectors = matches!(columns, ColumnNames::Components(_) | ColumnNames::InFile(_));
         vectors && !learns_from_returns && !matches!(opened, RowModel::None)
     }
 

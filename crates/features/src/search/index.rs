@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::segment::Segment;
 use inkstone_base::data::Key;
-use inkstone_base::disk;
+use inkstone_base::disk::{self, Room};
 use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 use inkstone_base::language::Word;
@@ -72,7 +72,7 @@ impl SearchIndex {
             (0..parts).filter(|part| !matches!(found[*part], Some(Ok(_)))).collect()
         };
         if !lacking(&found).is_empty() {
-            let lock = writer(&folder)?;
+            let lock = writer(project)?;
             // Another process may have made them while this one waited.
             for part in lacking(&found) {
                 found[part] = open(part);
@@ -114,9 +114,10 @@ fn place(folder: &Path, part: usize) -> PathBuf {
     folder.join(format!("part-{part:05}.{EXTENSION}"))
 }
 
-/// The lock of those who write segments; none where another process has it, or where the folder cannot be written.
-fn writer(folder: &Path) -> Result<Option<Lock>> {
-    if disk::make_dir(folder).is_err() {
+/// The lock of those who write segments; none where another process has it, and where the project's folder is not ours or cannot be written.
+fn writer(project: &Project) -> Result<Option<Lock>> {
+    let folder = &*project.search();
+    if !disk::is_ours(project.dir(), Room::Project).unwrap_or(false) || disk::make_dir(folder).is_err() {
         return Ok(None);
     }
     match lock::take(&folder.join("lock"), "search") {

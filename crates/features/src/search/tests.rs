@@ -37,6 +37,7 @@ impl Desk {
             ..TokenizerParams::default()
         };
         let desk = Desk { dir, tokenizer };
+        desk.project().own().unwrap();
         desk.write(docs);
         desk
     }

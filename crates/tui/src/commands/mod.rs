@@ -82,7 +82,7 @@ use Action as A;
 pub(crate) static COMMANDS: &[Command] = &[
     // Corpus
     command!("read", A::Open, ["enter"], "阅读" "read", "进入正文，j/k 滚动" "move into the text, j/k scroll it", CORPUS, true),
-    command!("search", A::Search, ["/"], "搜索" "search", "搜索标题、代码与正文，边输入边查；re: 开头为正则表达式" "search titles, codes, bodies; re: begins an expression", CORPUS, true),
+    command!("search", A::Search, ["/"], "搜索" "search", "搜索标题、代码与正文；re: 为正则表达式，~ 为按词排序" "search titles, codes, bodies; re: begins an expression, ~ words that rank", CORPUS, true),
     command!("filter", A::Filter, ["f"], "筛选" "filter", "筛选：类型:研报 2024-01.. 字数>500 机构:中信 tone<0 -重复 词" "filter: kind:report 2024-01.. length>500 tone<0 -repeats word", CORPUS, true),
     command!("turn-order", A::TurnOrder, ["o"], "倒序" "turn", "升序与降序互换" "reverse the order", CORPUS, false),
     command!("fold", A::Fold, ["z"], "折叠" "fold", "把重复折叠进首发的一篇，×3 为篇数；再按展开" "fold repeats into their first mention, with their count", CORPUS, true),

@@ -17,6 +17,8 @@ pub(crate) struct Recipe {
     pub filter: Filter,
     /// Documents found by the search, ascending; none without one.
     pub found: Option<Arc<Vec<u32>>>,
+    /// Documents of a ranking, the best first, which goes before the order.
+    pub ranked: Option<Arc<Vec<u32>>>,
     pub order: SortOrder,
     /// True if repeats are folded into what they repeat.
     pub folded: bool,
@@ -44,12 +46,12 @@ impl Listing {
             ctx.check()?;
             let damaged = damaged(catalogue, recipe);
             if !recipe.folded {
-                let rows = [damaged, ranks.sort(rows, &recipe.order, catalogue)].concat();
+                let rows = [damaged, sorted(rows, recipe, ranks, catalogue)].concat();
                 return Ok(Listing { rows, ..Listing::default() });
             }
             let mut folds = Folds::new(rows, ranks.first_mentions(catalogue));
             ctx.check()?;
-            let rows = ranks.sort(std::mem::take(&mut folds.heads), &recipe.order, catalogue);
+            let rows = sorted(std::mem::take(&mut folds.heads), recipe, ranks, catalogue);
             Ok(folds.open([damaged, rows].concat(), &recipe.open))
         })
     }
@@ -57,6 +59,14 @@ impl Listing {
     pub(super) fn line_of(&self, row: u32) -> Option<usize> {
         self.rows.iter().position(|listed| *listed == row)
     }
+}
+
+/// Documents by a ranking, else in the order of the recipe.
+fn sorted(mut rows: Vec<u32>, recipe: &Recipe, ranks: &Ranks, catalogue: &Catalogue) -> Vec<u32> {
+    let Some(ranked) = &recipe.ranked else { return ranks.sort(rows, &recipe.order, catalogue) };
+    let places: FxHashMap<u32, usize> = ranked.iter().enumerate().map(|(place, row)| (*row, place)).collect();
+    rows.sort_by_key(|row| (places.get(row).copied().unwrap_or(usize::MAX), *row));
+    rows
 }
 
 /// The first document of each part that cannot be read: its line says why, above a list of all that can.
@@ -168,7 +178,10 @@ mod tests {
         assert_eq!(listed(&Recipe { order: order.clone(), filter: filter.clone(), ..Recipe::default() }).rows, [1, 0]);
         let found = Some(Arc::new(vec![0, 2, 3]));
         assert_eq!(listed(&Recipe { order, filter, found: found.clone(), ..Recipe::default() }).rows, [0]);
-        assert_eq!(listed(&Recipe { found, ..Recipe::default() }).rows, [0, 2, 3]);
+        assert_eq!(listed(&Recipe { found: found.clone(), ..Recipe::default() }).rows, [0, 2, 3]);
+        let ranked = Some(Arc::new(vec![3, 0, 2]));
+        let by_rank = Recipe { found: found.clone(), ranked, ..Recipe::default() };
+        assert_eq!(listed(&by_rank).rows, [3, 0, 2], "the ranking goes before the order");
         assert!(listed(&Recipe { found: Some(Arc::default()), ..Recipe::default() }).rows.is_empty());
     }
 

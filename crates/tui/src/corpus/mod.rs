@@ -307,6 +307,7 @@ impl CorpusPage {
         Recipe {
             filter: self.filtering.clone(),
             found: self.search.as_ref().map(|search| search.hits.clone()),
+            ranked: self.ranking(),
             order: self.order(),
             folded: self.folded,
             open: self.open.clone(),
@@ -341,7 +342,7 @@ impl CorpusPage {
         if let Some((pattern, index)) = pattern.zip(self.index().cloned()) {
             self.searches += 1;
             let (filter, catalogue) = (self.filtering.clone(), self.catalogue.clone());
-            self.search = Some(CorpusSearch::start(pattern, filter, index, catalogue, desk));
+            self.search = Some(CorpusSearch::start(pattern, filter, index, catalogue, self.layout.sort.clone(), desk));
         }
     }
 

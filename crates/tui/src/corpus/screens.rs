@@ -319,10 +319,34 @@ fn with_tone_in(dir: &Arc<TempDir>, change: impl FnOnce(&mut crate::Workspace)) 
                 assert_eq!(*id, key);
                 Ok(values.to_vec())
             }),
+            ranked: Arc::new(|words, _| {
+                assert_eq!(words, "回购 减持");
+                Ok(vec![5, 0, 3])
+            }),
             config: String::new(),
         });
         change(w);
     })
+}
+
+#[test]
+fn words_behind_a_tilde_rank_the_documents_until_the_table_is_sorted() {
+    let mut bench = with_tone();
+    bench.press("1/~回购 减持<enter>");
+    let numbers = |bench: &Bench| {
+        (0..bench.app.corpus.len()).filter_map(|line| bench.app.corpus.number(line)).collect::<Vec<_>>()
+    };
+    assert_eq!(numbers(&bench), [5, 0, 3]);
+    bench.press("s");
+    let mut sorted = numbers(&bench);
+    assert_ne!(sorted, [5, 0, 3], "the order that was asked for");
+    sorted.sort_unstable();
+    assert_eq!(sorted, [0, 3, 5]);
+    bench.press("<esc>");
+    assert_eq!(bench.app.corpus.len(), 9);
+    // Without a project behind it there is nothing that ranks.
+    let mut bench = Bench::open(&filled(), |_| ());
+    assert!(bench.screen(LARGE, "1/~回购<enter>").contains("inkstone clean"));
 }
 
 #[test]

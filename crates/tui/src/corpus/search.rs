@@ -1,6 +1,7 @@
 //! The search through titles, codes and bodies: what to look for, and the thread that looks, some parts at a time.
 //!
-//! `回购` looks for the text, in capitals or not; `re:净利润.{0,6}下降` for a regular expression.
+//! `回购` looks for the text, in capitals or not; `re:净利润.{0,6}下降` for a regular expression; `~回购 减持` for documents with any of the
+//! words, ranked by BM25.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,12 +11,14 @@ use anyhow::{Context, Result};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use regex::{Regex, RegexBuilder};
 
+use super::CorpusPage;
 use super::catalogue::{Catalogue, PartSlot};
 use super::filter::Filter;
 use super::load::CorpusIndex;
 use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::event::Event;
+use crate::kit::Sorting;
 use crate::reading::chain;
 use inkstone_tables::corpus;
 use inkstone_tables::frames;
@@ -25,6 +28,9 @@ use inkstone_base::message;
 
 /// The prefix of a regular expression.
 const EXPRESSION: &str = "re:";
+
+/// The prefix of words that rank documents.
+const RANKED: &str = "~";
 
 /// Parts that are in memory at once; one of long reports takes tens of megabytes.
 const AT_ONCE: usize = 4;
@@ -48,8 +54,11 @@ impl PartialEq for Pattern {
 impl Pattern {
     /// Reads what was typed; none where nothing was. The fault of an expression names the character where it is.
     pub(super) fn parse(text: &str) -> Result<Option<Pattern>, (usize, String)> {
+        let words =
+            text.strip_prefix(RANKED).map(|words| words.split_whitespace().map(regex::escape).collect::<Vec<_>>());
         let (source, before) = match text.strip_prefix(EXPRESSION) {
             Some(expression) => (expression.to_owned(), EXPRESSION.len()),
+            None if words.is_some() => (words.unwrap_or_default().join("|"), RANKED.len()),
             None => (regex::escape(text), 0),
         };
         if source.is_empty() {
@@ -69,6 +78,11 @@ impl Pattern {
         found.filter(|range| !range.is_empty()).take(MARKED).collect()
     }
 
+    /// The words that rank documents; none for a pattern that is looked for.
+    fn ranking_words(&self) -> Option<&str> {
+        self.text.strip_prefix(RANKED)
+    }
+
     fn is_in(&self, text: Option<&str>) -> bool {
         text.is_some_and(|text| self.regex.is_match(text))
     }
@@ -86,6 +100,8 @@ fn place_of(error: &regex::Error) -> (usize, String) {
 /// The hits in one part.
 struct PartHits {
     hits: Vec<u32>,
+    /// Of a ranking the best document first.
+    ranked: Option<Vec<u32>>,
     fault: Option<Message>,
 }
 
@@ -94,6 +110,10 @@ pub(super) struct CorpusSearch {
     pub pattern: Pattern,
     /// Documents found so far, ascending.
     pub hits: Arc<Vec<u32>>,
+    /// Documents of a ranking, the best first, once it is there.
+    ranked: Option<Arc<Vec<u32>>>,
+    /// The order of the table when the search began.
+    sort: Option<Sorting>,
     /// Parts looked through, and parts in all.
     pub done: usize,
     pub parts: usize,
@@ -110,12 +130,30 @@ impl CorpusSearch {
         filter: Filter,
         index: Arc<CorpusIndex>,
         catalogue: Catalogue,
+        sort: Option<Sorting>,
         desk: &Desk<'_>,
     ) -> CorpusSearch {
         let (sender, pieces) = channel();
         let events = desk.events.clone();
         let (looking, parts) = (pattern.clone(), catalogue.parts());
+        let ranker = desk.workspace.features.as_ref().map(|bench| bench.ranked.clone());
         let errand = desk.errand("search", move |ctx| {
+            if let Some(words) = looking.ranking_words() {
+                // Another corpus than the clean one has no index.
+                let ranker = ranker.filter(|_| index.cleaned).with_context(|| {
+                    message!(
+                        "还没有清洗后的语料：请先运行 inkstone clean",
+                        "there is no clean corpus yet: run inkstone clean first"
+                    )
+                })?;
+                let ranked = ranker(words, ctx)?;
+                let mut hits = ranked.clone();
+                hits.sort_unstable();
+                // A page that is gone wants no ranking.
+                let _ = sender.send(PartHits { hits, ranked: Some(ranked), fault: None });
+                let _ = events.send(Event::Back);
+                return Ok(());
+            }
             let all: Vec<usize> = (0..catalogue.parts()).collect();
             for some in all.chunks(ctx.threads().clamp(1, AT_ONCE)) {
                 ctx.check()?;
@@ -123,8 +161,8 @@ impl CorpusSearch {
                 let found: Vec<Result<Vec<u32>>> = ctx.install(|| some.par_iter().map(look).collect());
                 for result in found {
                     let piece = match result {
-                        Ok(hits) => PartHits { hits, fault: None },
-                        Err(error) => PartHits { hits: Vec::new(), fault: Some(chain(error)) },
+                        Ok(hits) => PartHits { hits, ranked: None, fault: None },
+                        Err(error) => PartHits { hits: Vec::new(), ranked: None, fault: Some(chain(error)) },
                     };
                     if sender.send(piece).is_err() {
                         return Ok(());
@@ -136,13 +174,15 @@ impl CorpusSearch {
             }
             Ok(())
         });
-        CorpusSearch { pattern, hits: Arc::default(), done: 0, parts, fault: None, pieces, errand }
+        let (hits, ranked) = Default::default();
+        CorpusSearch { pattern, hits, ranked, sort, done: 0, parts, fault: None, pieces, errand }
     }
 
     /// Takes in what has been found since.
     pub(super) fn look(&mut self) {
         self.errand.look();
-        let new: Vec<PartHits> = self.pieces.try_iter().collect();
+        let mut new: Vec<PartHits> = self.pieces.try_iter().collect();
+        self.ranked = self.ranked.take().or(new.iter_mut().find_map(|piece| piece.ranked.take()).map(Arc::new));
         self.done += new.len();
         if new.iter().any(|piece| !piece.hits.is_empty()) {
             let hits = Arc::make_mut(&mut self.hits);
@@ -154,6 +194,14 @@ impl CorpusSearch {
 
     pub(crate) fn is_under_way(&self) -> bool {
         self.errand.waiting()
+    }
+}
+
+impl CorpusPage {
+    /// The ranking of the search, unless the table was sorted since.
+    pub(super) fn ranking(&self) -> Option<Arc<Vec<u32>>> {
+        let search = self.search.as_ref().filter(|search| search.sort == self.layout.sort)?;
+        search.ranked.clone()
     }
 }
 
@@ -199,7 +247,8 @@ mod tests {
         assert_eq!(places("re:1.5", "115 1.5"), [0..3, 4..7]);
         assert_eq!(places("re:^回购", "回购\n回购"), [0..6, 7..13]);
         assert!(places("re:x*", "回购").is_empty(), "a match of nothing is not shown");
-        assert_eq!((Pattern::parse(""), Pattern::parse("re:")), (Ok(None), Ok(None)));
+        assert_eq!((Pattern::parse(""), Pattern::parse("re:"), Pattern::parse("~ ")), (Ok(None), Ok(None), Ok(None)));
+        assert_eq!(places("~回购 1.5", "115 1.5 回购"), [4..7, 8..14]);
     }
 
     #[test]

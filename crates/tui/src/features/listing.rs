@@ -27,6 +27,9 @@ pub(crate) type ScoredFeaturesOf = Arc<dyn Fn(&Ctx) -> Result<Vec<ScoredFeature>
 /// Reads the values in a column of a set, part by part of the corpus; NaN where a document has none.
 pub(crate) type FeatureScoresOf = Arc<dyn Fn(&Key, usize, &Ctx) -> Result<Vec<Vec<f32>>> + Send + Sync>;
 
+/// Ranks the documents that have a word of a query, the best first, as numbers in the corpus.
+pub(crate) type RankedDocumentsOf = Arc<dyn Fn(&str, &Ctx) -> Result<Vec<u32>> + Send + Sync>;
+
 /// The functions behind the page, supplied by the program.
 #[derive(Clone)]
 pub struct FeatureBench {
@@ -35,6 +38,7 @@ pub struct FeatureBench {
     pub neighbours: FeatureNeighboursOf,
     pub scored: ScoredFeaturesOf,
     pub scores: FeatureScoresOf,
+    pub ranked: RankedDocumentsOf,
     /// The flags that name the configuration on the command line: `-c workbench.toml`.
     pub config: String,
 }

@@ -183,6 +183,7 @@ fn fake() -> FeatureBench {
         neighbours: Arc::new(|_, query, _, _| Ok(neighbours(query))),
         scored: Arc::new(|_| Ok(Vec::new())),
         scores: Arc::new(|_, _, _| Ok(Vec::new())),
+        ranked: Arc::new(|_, _| Ok(Vec::new())),
         config: "-c workbench.toml".to_owned(),
     }
 }

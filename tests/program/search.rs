@@ -1,0 +1,83 @@
+//! Search in a project.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::desk::Desk;
+use crate::{assert_says, run};
+
+/// Vectors of the documents.
+const FEATURES: &str = r#"
+[[feature]]
+name = "words"
+model = "tfidf"
+fit_until = "2024-03-06"
+
+[[feature]]
+name = "places"
+model = "lsa"
+lsa = { dim = 3 }
+fit_until = "2024-03-06"
+"#;
+
+fn desk() -> Desk {
+    let desk = Desk::new();
+    let config = fs::read_to_string(desk.folder().join("workbench.toml")).unwrap();
+    desk.write("workbench.toml", config + FEATURES);
+    desk
+}
+
+fn found(json: &Value) -> Vec<&str> {
+    json["answer"]["found"].as_array().unwrap().iter().map(|found| found["doc_id"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_project_is_searched_by_words_by_vectors_and_by_both_as_of_a_time() {
+    let desk = desk();
+    let search = |flags: &[&str]| run(desk.folder(), &[&["search", "退市 亏损"], flags].concat());
+    assert_says(&search(&[]).refusal(), &["no documents to search yet", "inkstone clean"]);
+    desk.run();
+    let json = search(&["--top", "50"]).finished();
+    assert_eq!((&json["index"]["parts_made"], &json["index"]["kept_on_disk"]), (&1.into(), &true.into()));
+    let all = found(&json);
+    assert_eq!(all.len(), 16, "half of the notes speak of a delisting: {json:#}");
+    let first = &json["answer"]["found"][0];
+    let sentence = &first["sentences"][0];
+    let hit = sentence["hits"][0].as_array().unwrap();
+    let [from, to] = [&hit[0], &hit[1]].map(|place| place.as_u64().unwrap() as usize);
+    assert_eq!(&sentence["text"].as_str().unwrap()[from..to], "退市");
+    assert!(first["codes"].as_str().unwrap().contains('.') && first["published_at"].is_string(), "{first:#}");
+    // As of the third day nothing later is found or counted, and the index stays.
+    let json = search(&["--top", "50", "--until", "2024-03-06"]).finished();
+    assert_eq!((&json["index"]["parts_made"], &json["index"]["parts_kept"]), (&0.into(), &1.into()));
+    assert_eq!((&json["answer"]["documents_known"], &json["answer"]["documents_later"]), (&12.into(), &20.into()));
+    assert!(found(&json).iter().all(|id| ["news/0", "news/1", "news/2"].contains(&&id[..6])), "{json:#}");
+    let terms = &json["answer"]["terms"][0];
+    assert_eq!((&terms["term"], &terms["documents"]), (&"退市".into(), &6.into()));
+    let threads = |n: &str| search(&["--top", "50", "--threads", n]).finished()["answer"].clone();
+    assert_eq!(threads("1"), threads("8"));
+
+    let dense = search(&["--by", "dense", "--top", "5"]).finished();
+    assert_eq!((&dense["feature"], found(&dense).len()), (&"places".into(), 5));
+    assert!(found(&dense).iter().all(|id| all.contains(id)), "they lie near: {dense:#}");
+    let both = search(&["--by", "both", "--top", "5"]).finished();
+    assert!(both["answer"]["found"][0]["rank_by_dense"].is_number(), "{both:#}");
+    let early = search(&["--by", "dense", "--until", "2024-03-05"]).refusal();
+    assert_says(&early, &["places", "fitted on documents until", "would look ahead"]);
+    let other = search(&["--by", "dense", "--feature", "tone"]).refusal();
+    assert_says(&other, &["no feature \"tone\" has vectors", "places"]);
+    assert_says(&search(&["--feature", "places"]).refusal(), &["--by dense"]);
+    assert_says(&run(desk.folder(), &["search", "，。"]).refusal(), &["has no words"]);
+
+    // A damaged index is made again; the answer stays.
+    let index = desk.folder().join(".inkstone/search/part-00000.index");
+    let mut bytes = fs::read(&index).unwrap();
+    let whole = bytes.clone();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&index, bytes).unwrap();
+    let json = search(&["--top", "50"]).finished();
+    assert_eq!((&json["index"]["parts_damaged"], found(&json)), (&1.into(), all));
+    assert!(fs::read(&index).unwrap() == whole);
+}
