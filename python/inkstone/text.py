@@ -25,7 +25,7 @@ def tokenize(texts: Any, *, terms: bool = False, threads: int = 0, **settings: A
     """The tokens of each text: a list of str a text.
 
     `terms`: only the words that models of words count, in lower case, without stopwords, punctuation and numbers. `settings` are those of
-    `[tokenizer]`: mode ("jieba", "char", "wordpiece"), cut ("precise", "full", "search"), hmm, dictionaries, stopwords, pieces and so on.
+    `[tokenizer]`: mode ("jieba", "char", "wordpiece", "crf"), cut ("precise", "full", "search"), hmm, dictionaries, stopwords, pieces, labeller and so on.
     `threads`: 0 for all. Raises TypeError where something is no text or a setting is unknown.
     """
     return _tokenizer(as_json(settings)).tokens(texts, terms, threads)

@@ -131,7 +131,7 @@ impl Tokenizer {
                     let path = params.pieces.as_deref().context("the mode wordpiece needs pieces = a tokenizer")?;
                     Cutter::Pieces(Box::new(PieceCutter::new(Subword::open(path)?)))
                 }
-                Mode::Char | Mode::Jieba => Cutter::Words(Segmenter::new(&params, Path::new(""))?),
+                Mode::Char | Mode::Jieba | Mode::Crf => Cutter::Words(Segmenter::new(&params, Path::new(""))?),
             })
         };
         let cutter = py.detach(open).map_err(|error| exception(&error))?;

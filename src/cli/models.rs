@@ -7,7 +7,7 @@ use clap::Args;
 use super::{CsvText, Onnx};
 use crate::config::bounds::flag;
 use inkstone_features::models::onnx::{Examination, ExplainUnit};
-use inkstone_features::standalone::{Judgements, LineFormat, Per, ProjectionMethod, SummaryTokens};
+use inkstone_features::standalone::{Judgements, LineFormat, Per, ProjectionMethod, SummaryTokens, WordDistance};
 
 /// A model and the documents that it reads.
 #[derive(Clone, Debug, Args)]
@@ -114,9 +114,9 @@ pub struct Embed {
     /// 各行的文件；扩展名决定格式：.npz、.npy、.parquet、.csv 或 .jsonl。
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// With --read entities: a row an entity (document, kind, text, start, end, score) instead of a row a document with their numbers.
+    /// With a labeller of train crf, or with --read entities: a row an entity (document, kind, text, start, end, score) instead of a row a document with their numbers.
     ///
-    /// --read entities 时：每个实体一行（document、kind、text、start、end、score），而不是每篇文档一行个数。
+    /// train crf 的标注器，或 --read entities 时：每个实体一行（document、kind、text、start、end、score），而不是每篇文档一行个数。
     #[arg(long)]
     pub list: bool,
     /// With --list: the table of securities of a project (.inkstone/securities.parquet). Each row has the codes that the entity's text names on
@@ -222,9 +222,10 @@ pub struct SampleFlags {
 #[derive(Debug, Args)]
 #[command(group(clap::ArgGroup::new("asked").required(true).args(["words", "text", "ids"])))]
 pub struct Nearest {
-    /// The model file. For words: lsa, or any word vectors, also files of word2vec. For documents: any model with dense rows.
+    /// The model file. For words: lsa, or any word vectors, also files of word2vec. For documents: any model of vectors or of weights of
+    /// terms. For --ratio: the counts of train ppmi --counts.
     ///
-    /// 模型文件。词：lsa 或任何词向量，也可为 word2vec 文件。文档：任何给出稠密行的模型。
+    /// 模型文件。词：lsa 或任何词向量，也可为 word2vec 文件。文档：任何给出向量或词项权重的模型。--ratio：train ppmi --counts 写出的次数。
     #[arg(short, long, value_name = "FILE")]
     pub model: PathBuf,
     /// Words to look up. A fastText model with character n-grams also knows words that it was not trained on.
@@ -238,6 +239,22 @@ pub struct Nearest {
     /// 从 --words 之和减去的词，得一个答案。大涨之于涨，正如何词之于跌：--words 大涨,跌 --minus 涨。
     #[arg(long, value_name = "WORD,WORD", value_delimiter = ',', requires = "words")]
     pub minus: Vec<String>,
+    /// By what words are near: cosine, or Euclidean distance.
+    ///
+    /// 词的远近：cosine（余弦）或 euclidean（欧氏距离）。
+    #[arg(long, value_name = "WHAT", default_value = "cosine", conflicts_with_all = ["input", "minus"])]
+    pub by: WordDistance,
+    /// Answer for each sense of --words that the model knows, as 回购|v and 苹果|ORG.
+    ///
+    /// 对 --words 中各词的每个义项（如 回购|v、苹果|ORG）作答。
+    #[arg(long, requires = "words", conflicts_with = "minus")]
+    pub senses: bool,
+    /// Show what goes with one word rather than with another, as ice,steam: P(word | ice) / P(word | steam), of --words, or of the K highest and
+    /// lowest.
+    ///
+    /// 看哪些词伴随前一词而非后一词，如 ice,steam：P(词 | ice) / P(词 | steam)，取 --words，或最高、最低各 K 个。
+    #[arg(long, value_name = "WORD,WORD", value_delimiter = ',', conflicts_with_all = ["input", "minus", "senses", "by"])]
+    pub ratio: Vec<String>,
     /// Find the documents of --input nearest to this one, which is written as a line of --input would be.
     ///
     /// 在 --input 中找与它最近的文档，写法同 --input 的一行。

@@ -20,10 +20,18 @@ const CUTTING: &str = "Cutting text";
 /// How text is cut.
 #[derive(Clone, Debug, Args)]
 pub struct Tokenizer {
-    /// Unit: characters, words of jieba, or the pieces that a contextual model reads.
+    /// Unit: characters, words of jieba, the pieces that a contextual model reads, or the words of a labeller (crf).
     ///
-    /// 单位：字、jieba 的词，或上下文模型的子词。
-    #[arg(help_heading = CUTTING, long, default_value = "jieba", default_value_if("pieces", ArgPredicate::IsPresent, "wordpiece"))]
+    /// 单位：字、jieba 的词、上下文模型的子词，或标注器切出的词（crf）。
+    #[arg(
+        help_heading = CUTTING,
+        long,
+        default_value = "jieba",
+        default_value_ifs([
+            ("pieces", ArgPredicate::IsPresent, "wordpiece"),
+            ("labeller", ArgPredicate::IsPresent, "crf"),
+        ])
+    )]
     pub mode: Mode,
     /// The tokenizer of a contextual model: tokenizer.json, vocab.txt, a SentencePiece model, or the folder of an export that holds one. With
     /// it the mode is wordpiece.
@@ -31,6 +39,11 @@ pub struct Tokenizer {
     /// 上下文模型的分词器：tokenizer.json、vocab.txt、SentencePiece 模型，或含有它的导出文件夹。此时模式为 wordpiece。
     #[arg(help_heading = CUTTING, long, value_name = "FILE", required_if_eq("mode", "wordpiece"))]
     pub pieces: Option<PathBuf>,
+    /// A labeller that cuts words: a model of train crf --learn words. With it the mode is crf.
+    ///
+    /// 切词的标注器：train crf --learn words 的模型。此时模式为 crf。
+    #[arg(help_heading = CUTTING, long, value_name = "FILE", required_if_eq("mode", "crf"))]
+    pub labeller: Option<PathBuf>,
     #[command(flatten)]
     pub words: WordCut,
 }
@@ -42,6 +55,7 @@ impl Tokenizer {
         TokenizerParams {
             mode: self.mode,
             pieces: self.pieces.clone(),
+            labeller: self.labeller.clone(),
             cut: words.cut,
             hmm: !words.no_hmm,
             tags: words.tags,
@@ -112,7 +126,7 @@ pub struct Corpus {
     pub tokenizer: Tokenizer,
 }
 
-pub(super) fn time(text: &str) -> Result<NaiveDateTime, Message> {
+pub(crate) fn time(text: &str) -> Result<NaiveDateTime, Message> {
     read_time(text).ok_or_else(|| {
         message!(
             "{text:?} 不是时间；请写 2023-12-31 或 2023-12-31 15:00:00",
@@ -125,6 +139,12 @@ pub(super) fn time(text: &str) -> Result<NaiveDateTime, Message> {
 pub struct Tokenize {
     #[command(flatten)]
     pub cut: Tokenizer,
+    /// Make each name that this labeller finds one token with its kind, as 苹果|ORG: a model of train crf --learn entities. Word vectors of such
+    /// text tell the senses of a word apart.
+    ///
+    /// 把该标注器（train crf --learn entities 的模型）找到的每个名称作为带类别的一个词元，如 苹果|ORG。由此训练的词向量区分词的义项。
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["pieces", "tags"])]
+    pub names: Option<PathBuf>,
     /// Keep a part of each line: head:512, tail:512, head+tail:128+382.
     ///
     /// 保留每行的一部分：head:512、tail:512、head+tail:128+382。

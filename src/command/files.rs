@@ -29,8 +29,8 @@ use inkstone_report::{FactorReport, factor_html, verdicts_json};
 use inkstone_tables::project::Project;
 use inkstone_text::subword::Subword;
 use inkstone_text::{
-    Counter, Cutting, Mode, PieceCutter, Segmenter, Stopwords, TokenizeParams, TokenizerParams, VocabularyParams,
-    tokenize_stream,
+    Counter, Cutting, Labeller, Mode, PieceCutter, Segmenter, Stopwords, TokenizeParams, TokenizerParams,
+    VocabularyParams, tokenize_stream,
 };
 
 /// Puts the flags of `backtest` over the parameters.
@@ -175,11 +175,21 @@ pub(super) fn tokenize(args: &Tokenize, global: &Global) -> Result<ExitCode> {
     let params = args.cut.params("none");
     let (segmenter, pieces) = match params.mode {
         Mode::Wordpiece => (None, Some(pieces(&params)?)),
-        Mode::Char | Mode::Jieba => (Some(Segmenter::new(&params, Path::new(""))?), None),
+        Mode::Char | Mode::Jieba | Mode::Crf => (Some(Segmenter::new(&params, Path::new(""))?), None),
     };
-    let cutting = match (&segmenter, &pieces) {
-        (Some(segmenter), _) => Cutting::Words(segmenter),
-        (None, pieces) => Cutting::Pieces(
+    let labeller = args.names.as_deref().map(Labeller::open).transpose()?;
+    if let (Some(labeller), Some(path)) = (&labeller, &args.names) {
+        ensure!(
+            !labeller.cuts_words(),
+            "{} 切词，不找名称：--names 须为 train crf --learn entities 的模型",
+            "{} cuts words and finds no names: --names takes a model of train crf --learn entities",
+            path.display()
+        );
+    }
+    let cutting = match (&segmenter, &labeller, &pieces) {
+        (Some(segmenter), Some(labeller), _) => Cutting::Names(segmenter, labeller),
+        (Some(segmenter), None, _) => Cutting::Words(segmenter),
+        (None, _, pieces) => Cutting::Pieces(
             pieces
                 .as_ref()
                 .context(Word("该行既不切成词，也不切成子词", "the line is cut neither into words nor into pieces"))?,
@@ -244,7 +254,7 @@ pub(super) fn is_closed_pipe(error: &anyhow::Error) -> bool {
 /// The tokenizer of a contextual model; flags for words are refused.
 fn pieces(params: &TokenizerParams) -> Result<PieceCutter> {
     let (mode, path) = (params.mode, params.pieces.clone());
-    let plain = Tokenizer { mode, pieces: path.clone(), words: WordCut::default() };
+    let plain = Tokenizer { mode, pieces: path.clone(), labeller: None, words: WordCut::default() };
     ensure!(
         *params == plain.params("none"),
         "--cut、--no-hmm、--dict、--tags 和 --stopwords 用于词；--mode wordpiece 由模型的分词器决定",

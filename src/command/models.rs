@@ -12,18 +12,19 @@ use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_base::language::Word;
 use inkstone_base::limits;
-use inkstone_base::{ensure, message};
+use inkstone_base::{bail, ensure, message};
 use inkstone_corpus::link::{self, EntityFinder};
 use inkstone_features::models::onnx::{self, Contextual, Examination, Reranker, is_onnx};
-use inkstone_features::models::{self, ngram};
+use inkstone_features::models::{self, crf, ngram};
 use inkstone_features::standalone::{
-    self, Block, EvalParams, Fitted, Line, LineFormat, Lines, ProjectionParams, Shown, Sought,
+    self, Block, EvalParams, Figures, Fitted, Line, LineFormat, Lines, ProjectionParams, Shown, Sought, WordDistance,
 };
 use inkstone_market::securities_from_frame;
 use inkstone_models::ngram::SampleParams;
-use inkstone_models::{Explanation, WordVectors};
+use inkstone_models::{Explanation, ModelFile, WordVectors};
 use inkstone_onnx::{Generator, OnnxParams, Opening, Output, PromptTemplate};
 use inkstone_tables::frames;
+use inkstone_text::Labeller;
 
 /// Bytes of lines read at once when documents are picked out.
 const BLOCK: usize = 1 << 20;
@@ -77,7 +78,10 @@ pub(super) fn eval(args: &Eval, ctx: &Ctx) -> Result<Summary> {
     let params = EvalParams { table: args.per.zip(args.output.clone()), csv_formulas: args.csv.csv_formulas };
     let is_similarity = args.task == Some(Examination::Similarity);
     ensure!(
-        args.task.is_none() || is_similarity || is_onnx(path),
+        args.task.is_none()
+            || is_similarity
+            || is_onnx(path)
+            || (args.task == Some(Examination::Entities) && name == crf::METHOD),
         "{name} 模型没有这样的 --task：请写 --task similarity，或不写以按该类模型评估",
         "a {name} model has no such --task: name --task similarity, or no task to evaluate it as models of its kind are"
     );
@@ -150,26 +154,48 @@ pub(super) fn convert(args: &Convert, ctx: &Ctx) -> Result<Summary> {
 /// Writes the entities of documents, a row each.
 fn list_entities(args: &Embed, ctx: &Ctx) -> Result<Summary> {
     let reading = &args.reading;
+    let names = args.securities.as_deref().map(|path| securities_from_frame(&frames::read_parquet(path, None)?));
+    let names = names.transpose()?.map(|table| EntityFinder::new(&table, &link::Params::default())).transpose()?;
+    let formulas = args.csv.csv_formulas;
+    if let Some(labeller) = labeller_at(&reading.model)? {
+        let mut lines = Lines::open(&reading.input, format_of(reading.format, Some(&reading.input)))?;
+        let list = || crf::list(&labeller, &mut lines, names.as_ref(), &args.output, formulas, ctx);
+        let (figures, report) = staged(ctx, "embed", list)?;
+        return Ok(listed(crf::METHOD, args, figures, report));
+    }
     ensure!(
         reading.onnx.read == Output::Entities && is_onnx(&reading.model),
-        "--list 用于实体：请指定上下文模型，并写 --read entities",
-        "--list is for entities: name a contextual model, and --read entities"
+        "--list 用于实体：请指定 train crf --learn entities 的模型，或上下文模型并写 --read entities",
+        "--list is for entities: name a model of train crf --learn entities, or a contextual model and --read entities"
     );
     let mut lines = Lines::open(&reading.input, format_of(reading.format, Some(&reading.input)))?;
-    let (formulas, contextual) = (args.csv.csv_formulas, reading.onnx.contextual());
-    let securities = args.securities.as_deref().map(|path| securities_from_frame(&frames::read_parquet(path, None)?));
-    let names = securities.transpose()?.map(|table| EntityFinder::new(&table, &link::Params::default())).transpose()?;
+    let contextual = reading.onnx.contextual();
     let list =
         || onnx::list_entities(&reading.model, &contextual, &mut lines, names.as_ref(), &args.output, formulas, ctx);
     let (figures, report) = staged(ctx, "embed", list)?;
+    Ok(listed("onnx", args, figures, report))
+}
+
+/// The labeller of a file that is one.
+fn labeller_at(path: &Path) -> Result<Option<Labeller>> {
+    if is_onnx(path) || path.is_dir() {
+        return Ok(None);
+    }
+    match ModelFile::open(path) {
+        Ok(file) if file.header().kind == crf::METHOD => Ok(Some(Labeller::read(&file)?)),
+        _ => Ok(None),
+    }
+}
+
+fn listed(kind: &str, args: &Embed, figures: Figures, report: Report) -> Summary {
     let mut summary = Summary::default();
-    summary.set("model", "onnx");
-    summary.set("file", reading.model.display().to_string());
+    summary.set("model", kind);
+    summary.set("file", args.reading.model.display().to_string());
     summary.set("output", args.output.display().to_string());
     summary.set("documents", report.rows_out);
     summary.fields.extend(figures);
     ended(&mut summary, report);
-    Ok(summary)
+    summary
 }
 
 /// An explanation and whose it is.
@@ -291,12 +317,23 @@ pub(super) fn sample(args: &SampleFlags, ctx: &Ctx) -> Result<Summary> {
 
 /// Finds what lies nearest to words or documents.
 pub(super) fn nearest(args: &Nearest, ctx: &Ctx) -> Result<Summary> {
+    if !args.ratio.is_empty() {
+        return ratios(args);
+    }
     let (model, format) = opened(&args.model, args.format, args.input.as_deref(), &args.onnx.contextual(), ctx)?;
     let mut summary = used(model.as_ref(), &args.model);
     let Some(input) = &args.input else {
-        let found = match args.minus.is_empty() {
-            true => standalone::nearest_words(model.as_ref(), &args.words, args.k, ctx)?,
-            false => vec![standalone::nearest_to_sum(model.as_ref(), &args.words, &args.minus, args.k, ctx)?],
+        let words = match args.senses {
+            true => {
+                let senses = args.words.iter().map(|word| standalone::senses(model.as_ref(), word, ctx));
+                senses.collect::<Result<Vec<_>>>()?.concat()
+            }
+            false => args.words.clone(),
+        };
+        let found = match (args.minus.is_empty(), args.by) {
+            (true, WordDistance::Cosine) => standalone::nearest_words(model.as_ref(), &words, args.k, ctx)?,
+            (true, WordDistance::Euclidean) => standalone::words_by_distance(model.as_ref(), &words, args.k, ctx)?,
+            (false, _) => vec![standalone::nearest_to_sum(model.as_ref(), &args.words, &args.minus, args.k, ctx)?],
         };
         summary.set("nearest", found);
         return Ok(summary);
@@ -313,6 +350,23 @@ pub(super) fn nearest(args: &Nearest, ctx: &Ctx) -> Result<Summary> {
     }
     summary.set("nearest", found);
     ended(&mut summary, report);
+    Ok(summary)
+}
+
+/// Shows what goes with one word rather than with another.
+fn ratios(args: &Nearest) -> Result<Summary> {
+    let [first, second] = args.ratio.as_slice() else {
+        bail!(
+            "--ratio 比较两个词，而给出了 {} 个：请写如 --ratio 冰,蒸汽",
+            "--ratio compares two words, and {} are given: write --ratio ice,steam",
+            args.ratio.len()
+        )
+    };
+    let ratios = standalone::cooccurrence_ratios(&args.model, [first, second], &args.words, args.k)?;
+    let mut summary = Summary::default();
+    summary.set("file", args.model.display().to_string());
+    summary.set("ratio", [first, second]);
+    summary.set("words", ratios);
     Ok(summary)
 }
 

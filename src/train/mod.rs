@@ -2,6 +2,7 @@
 //! usual tools.
 
 mod classify;
+mod crf;
 mod distil;
 mod fasttext;
 mod glove;
@@ -28,6 +29,7 @@ use inkstone_features::standalone::{CutSpec, Cutter, LATER, LineFormat, Lines};
 use inkstone_models::{Preset, VectorFormat, WordVectors};
 
 pub use classify::{Bayes, Boosted, Logistic, Mlp, Ridge, Svm};
+pub use crf::Crf;
 pub use distil::Static;
 pub use fasttext::{FastText, FastTextSupervised};
 pub use glove::Glove;
@@ -112,6 +114,10 @@ pub enum Train {
     ///
     /// 由上下文模型得到静态编码器（model2vec 形式）：词元向量的均值接近模型对文本的向量。
     Static(Static),
+    /// A labeller of characters that cuts words or finds names: a conditional random field (Lafferty, McCallum and Pereira 2001).
+    ///
+    /// 给每个字标签的标注器，切词或找名称：条件随机场（Lafferty、McCallum、Pereira 2001）。
+    Crf(Crf),
     /// Word vectors from co-occurrence: positive pointwise mutual information and its decomposition.
     ///
     /// 由共现得到词向量：正逐点互信息（PPMI）及其分解。
@@ -276,6 +282,7 @@ pub(crate) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
         Train::Mix(args) => mix::run(args, ctx),
         Train::Static(args) => distil::run(args, ctx),
         Train::Pooling(args) => pooling::pooling(args, ctx),
+        Train::Crf(args) => crf::run(args, ctx),
         Train::Ppmi(args) => ppmi::ppmi(args, ctx),
         Train::Cw(args) => neural::cw(args, ctx),
         Train::Nnlm(args) => neural::nnlm(args, ctx),

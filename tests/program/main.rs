@@ -31,6 +31,7 @@ mod fronts;
 mod gaps;
 mod hostile;
 mod inputs;
+mod labeller;
 mod labels;
 mod laboratory;
 mod learned_words;

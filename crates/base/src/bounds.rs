@@ -120,6 +120,7 @@ pub const BOUNDS: &[Bound] = &[
     bound("feature.word2vec.epochs", 1.0, PASSES),
     bound("feature.word2vec.lr", 0.0, 10.0),
     bound("feature.word2vec.min_lr", 0.0, 10.0),
+    bound("feature.word2vec.ns_exponent", 0.0, 10.0),
     bound("feature.glove.window", 1.0, WORDS),
     bound("feature.glove.dim", 1.0, DIM),
     bound("feature.glove.epochs", 1.0, PASSES),

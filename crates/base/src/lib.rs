@@ -48,6 +48,7 @@ pub mod language;
 pub mod limits;
 pub mod lock;
 pub mod memory;
+pub mod model_file;
 pub mod program;
 pub mod remedy;
 pub mod shell;

@@ -31,11 +31,11 @@ mod boost;
 mod calibration;
 pub mod checkpoint;
 mod cooccurrence;
+mod crf;
 mod design;
 mod estimate;
 mod explain;
 mod fasttext;
-mod file;
 mod glove;
 mod goal;
 mod induce;
@@ -71,10 +71,14 @@ mod walk_forward;
 mod word2vec;
 mod words;
 
+pub(crate) use inkstone_base::model_file::pack_strings;
+pub use inkstone_base::model_file::{ModelFile, ModelHeader, write_model};
+
 pub use bayes::{BayesForm, BayesParams, naive_bayes};
 pub use boost::BoostParams;
 pub use calibration::CalibrationForm;
 pub use cooccurrence::{Cooccurrence, CooccurrenceParams, PairCounter, PairWeighting, Ppmi, PpmiParams};
+pub use crf::{CrfParams, LabelledText, TrainedCrf, train_crf};
 pub use design::{DenseRows, Design, DesignRow, FoldFeatures, Scaling, SpilledDense};
 pub use estimate::{
     Estimator, Guess, Judgement, Measure, ProbabilityParts, Search, SearchPoint, Task, TrainingRows, calibrate,
@@ -85,8 +89,6 @@ pub use fasttext::{
     Dictionary, END_OF_LINE, FastText, FastTextParams, Form, Loss, QuantiseParams, Samples, is_fasttext,
     train_supervised, train_words,
 };
-pub(crate) use file::pack_strings;
-pub use file::{ModelFile, ModelHeader, write_model};
 pub use glove::{GloveParams, Pairs};
 pub use goal::{Goal, GoalKind};
 pub use induce::{
@@ -106,7 +108,7 @@ pub use metrics::{
 pub use mlp::MlpParams;
 pub use nearest::{Nearest, Neighbour, cosine, sparse_cosine, unit};
 pub use newwords::{GramCounter, Grams, NewWord, NewWordParams, Places, Selection, select};
-pub use npz::{NpzWriter, npy_header, read_npz};
+pub use npz::{NpzWriter, npy_header, read_named_npz, read_npz};
 pub use pooling::{PooledText, Pooling, PoolingForm, PoolingParams};
 pub use projection::{Tsne, neighbours_kept, pca, tsne};
 pub use sestm::{

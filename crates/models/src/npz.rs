@@ -162,6 +162,48 @@ pub fn read_npz(path: &Path) -> Result<Csr> {
     Ok(matrix)
 }
 
+/// A matrix and the names of its rows, as [`NpzWriter`] writes both. Fails where it is anything else.
+pub fn read_named_npz(path: &Path) -> Result<(Csr, Vec<String>)> {
+    let foreign = || {
+        message!(
+            "{} 不是 inkstone 写的、行有名称的矩阵（train ppmi --counts）",
+            "{} is no matrix of inkstone whose rows have names (train ppmi --counts)",
+            path.display()
+        )
+    };
+    let file = std::fs::File::open(path).with_context(|| message!("无法打开 {}", "cannot open {}", path.display()))?;
+    let mut zip = zip::ZipArchive::new(file).with_context(foreign)?;
+    let mut member = |name: &str, header: usize| -> Result<Vec<u8>> {
+        use std::io::Read;
+        let mut bytes = Vec::new();
+        zip.by_name(name).with_context(foreign)?.read_to_end(&mut bytes).with_context(foreign)?;
+        bytes.drain(..header.min(bytes.len()));
+        Ok(bytes)
+    };
+    let shape: Vec<i64> = bytemuck::pod_collect_to_vec(&member("shape.npy", NPY_HEADER)?);
+    let names: Vec<String> = serde_json::from_slice(&member("ids.json", 0)?).with_context(foreign)?;
+    let indptr = member("indptr.npy", NPY_HEADER)?;
+    let ends: Vec<usize> = match indptr.len() == 8 * (names.len() + 1) {
+        true => bytemuck::pod_collect_to_vec::<u8, u64>(&indptr).into_iter().map(|end| end as usize).collect(),
+        false => bytemuck::pod_collect_to_vec::<u8, u32>(&indptr).into_iter().map(|end| end as usize).collect(),
+    };
+    let indices: Vec<u32> = bytemuck::pod_collect_to_vec(&member("indices.npy", NPY_HEADER)?);
+    let values: Vec<f32> = bytemuck::pod_collect_to_vec(&member("data.npy", NPY_HEADER)?);
+    let cols = shape.get(1).and_then(|&cols| usize::try_from(cols).ok()).unwrap_or_default();
+    let fits = ends.len() == names.len() + 1
+        && ends.first() == Some(&0)
+        && ends.windows(2).all(|pair| pair[0] <= pair[1])
+        && ends.last() == Some(&indices.len())
+        && indices.len() == values.len()
+        && indices.iter().all(|&column| (column as usize) < cols);
+    ensure!(fits, foreign());
+    let mut matrix = Csr::new(cols);
+    for row in ends.windows(2).map(|pair| pair[0]..pair[1]) {
+        matrix.push_row(indices[row.clone()].iter().copied().zip(values[row].iter().copied()));
+    }
+    Ok((matrix, names))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

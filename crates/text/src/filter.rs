@@ -26,8 +26,10 @@ impl Filter {
     pub(super) fn new(params: &TokenizerParams, base: &Path) -> Result<Filter> {
         let text = match (&params.stopwords, params.mode) {
             (Stopwords::None, _) | (_, Mode::Char | Mode::Wordpiece) => String::new(),
-            (Stopwords::Builtin, Mode::Jieba) => BUILTIN.to_owned(),
-            (Stopwords::File(path), Mode::Jieba) => dictionary::read_text(&base.join(path), "[tokenizer] stopwords")?.0,
+            (Stopwords::Builtin, Mode::Jieba | Mode::Crf) => BUILTIN.to_owned(),
+            (Stopwords::File(path), Mode::Jieba | Mode::Crf) => {
+                dictionary::read_text(&base.join(path), "[tokenizer] stopwords")?.0
+            }
         };
         let words = dictionary::lines(&text).map(|(_, word)| word);
         let stopwords =

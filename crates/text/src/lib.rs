@@ -26,6 +26,7 @@ mod characters;
 mod chunk;
 mod dictionary;
 mod filter;
+pub mod labeller;
 mod params;
 pub mod rank;
 mod segment;
@@ -37,6 +38,7 @@ mod vocab;
 
 pub use chunk::Chunk;
 pub use dictionary::{DictionaryEntry, DictionaryReport, read_dictionary};
+pub use labeller::Labeller;
 pub use params::{Cut, Mode, Stopwords, TokenizerParams};
 pub use segment::{CODE_VERSION, JIEBA_VERSION, Segmenter};
 pub use sentence::sentences;

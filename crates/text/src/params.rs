@@ -19,6 +19,9 @@ pub struct TokenizerParams {
     /// project folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pieces: Option<PathBuf>,
+    /// For `crf`: the model file of `inkstone train crf`, which cuts words; a relative path starts at the project folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub labeller: Option<PathBuf>,
     /// Which words of a jieba lattice are given. Default: `precise`. Without effect on characters.
     pub cut: Cut,
     /// True if a hidden Markov model joins characters into words that no dictionary has. Default: true, as in Python's
@@ -48,6 +51,7 @@ impl Default for TokenizerParams {
         TokenizerParams {
             mode: Mode::Jieba,
             pieces: None,
+            labeller: None,
             cut: Cut::Precise,
             hmm: true,
             dictionaries: Vec::new(),
@@ -62,7 +66,7 @@ impl Default for TokenizerParams {
 }
 
 impl TokenizerParams {
-    /// The contents of the files that these settings name: dictionaries, a list of stopwords, the tokenizer of word pieces. Relative paths
+    /// The contents of the files that these settings name: dictionaries, a list of stopwords, the tokenizer of word pieces, a labeller. Relative paths
     /// start at `base`.
     pub fn file_keys(&self, base: &Path) -> Result<Vec<Key>> {
         let mut files: Vec<PathBuf> = self.dictionaries.iter().map(|path| base.join(path)).collect();
@@ -72,6 +76,7 @@ impl TokenizerParams {
         if let Some(path) = &self.pieces {
             files.push(Subword::file_at(&base.join(path))?);
         }
+        files.extend(self.labeller.iter().map(|path| base.join(path)));
         files.iter().map(|file| disk::hash_file(file)).collect()
     }
 }
@@ -87,6 +92,8 @@ pub enum Mode {
     Jieba,
     /// A piece of the tokenizer of a contextual model, as it stands in the text.
     Wordpiece,
+    /// A word of a labeller that was trained on cut text (`inkstone train crf`).
+    Crf,
 }
 
 /// Which words of the lattice jieba gives.

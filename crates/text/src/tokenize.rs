@@ -4,6 +4,7 @@
 //! written and those after them read. Memory stays at a few times that.
 //! Output line `n` always belongs to input line `n`: a line that cannot be read becomes an empty line and is reported.
 
+use std::borrow::Cow;
 use std::io::{BufRead, Write};
 use std::ops::Range;
 use std::panic::resume_unwind;
@@ -16,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::chunk::Chunk;
 use super::segment::sense;
 use super::subword::Subword;
-use super::{Counter, Segmenter, TaggedToken, Token, Truncation};
+use super::{Counter, Labeller, Segmenter, TaggedToken, Token, Truncation};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_base::language::Word;
@@ -53,6 +54,8 @@ impl Default for TokenizeParams {
 #[derive(Clone, Copy)]
 pub enum Cutting<'a> {
     Words(&'a Segmenter),
+    /// Into words, but each name that the labeller finds is one, with its kind, as 苹果|ORG.
+    Names(&'a Segmenter, &'a Labeller),
     /// Into the pieces of a contextual model.
     Pieces(&'a PieceCutter),
 }
@@ -61,7 +64,7 @@ impl Cutting<'_> {
     /// Special tokens that a model adds to a text: those of its tokenizer, or `[CLS]` and `[SEP]`.
     pub fn specials(&self) -> usize {
         match self {
-            Cutting::Words(_) => TokenizeParams::default().specials,
+            Cutting::Words(_) | Cutting::Names(..) => TokenizeParams::default().specials,
             Cutting::Pieces(pieces) => pieces.subword.specials(),
         }
     }
@@ -248,7 +251,10 @@ fn cut_lines(
             Ok(line) => {
                 words.clear();
                 match cutting {
-                    Cutting::Words(segmenter) => cut_line(line, segmenter, params, &mut batch.text, &mut words),
+                    Cutting::Words(segmenter) => cut_line(line, segmenter, None, params, &mut batch.text, &mut words),
+                    Cutting::Names(segmenter, labeller) => {
+                        cut_line(line, segmenter, Some(labeller), params, &mut batch.text, &mut words)
+                    }
                     Cutting::Pieces(pieces) => pieces.cut_line(line, params, &mut batch.text, &mut words)?,
                 }
                 batch.tokens += words.len() as u64;
@@ -275,11 +281,37 @@ fn push(word: &str, params: &TokenizeParams, out: &mut String, words: &mut Vec<R
 fn cut_line(
     line: &str,
     segmenter: &Segmenter,
+    labeller: Option<&Labeller>,
     params: &TokenizeParams,
     out: &mut String,
     words: &mut Vec<Range<usize>>,
 ) {
     let mut write = |word: &str| push(word, params, out, words);
+    if let Some(labeller) = labeller {
+        let mut all: Vec<String> = Vec::new();
+        let mut between = |part: &str| {
+            segmenter.for_each_token(part, |token| match params.terms {
+                true => all.extend(segmenter.term(token).map(Cow::into_owned)),
+                false => all.push(token.text.to_owned()),
+            });
+            all.len()
+        };
+        let mut at = 0;
+        let mut named: Vec<(usize, String)> = Vec::new();
+        for name in labeller.names(line) {
+            let place = between(&line[at..name.range.start]);
+            // A blank within a name would make two words of it.
+            let text: String = line[name.range.clone()].split_whitespace().collect();
+            named.push((place, sense(&text, name.kind)));
+            at = name.range.end;
+        }
+        between(&line[at..]);
+        for (place, name) in named.into_iter().rev() {
+            all.insert(place, name);
+        }
+        let kept = params.truncation.apply(all.len(), params.specials);
+        return kept.into_iter().flat_map(|range| &all[range]).for_each(|word| write(word));
+    }
     if params.tags {
         let words = segmenter.tagged(line);
         let kept = params.truncation.apply(words.len(), params.specials);

@@ -47,7 +47,7 @@ struct KeptTables {
     boilerplate: LastFile<Vec<Boilerplate>>,
 }
 
-/// Characters, jieba with and without unknown words, and the pieces of each contextual model.
+/// Characters, jieba with and without unknown words, a labeller's words where the project has one, and the pieces of each contextual model.
 fn tokenisers(opened: &OpenProject, dictionary: Arc<Dictionary>) -> Vec<TextCut> {
     let config = &opened.config;
     let mut flags = String::from("--mode jieba");
@@ -57,10 +57,14 @@ fn tokenisers(opened: &OpenProject, dictionary: Arc<Dictionary>) -> Vec<TextCut>
     let mut tokenisers = vec![
         word_cut("char", "--mode char", dictionary.clone(), |all| all.recut(Mode::Char, Cut::Precise)),
         word_cut("jieba", &flags, dictionary.clone(), |all| all.recut(Mode::Jieba, Cut::Precise).with_hmm(true)),
-        word_cut("jieba no-hmm", &format!("{flags} --no-hmm"), dictionary, |all| {
+        word_cut("jieba no-hmm", &format!("{flags} --no-hmm"), dictionary.clone(), |all| {
             all.recut(Mode::Jieba, Cut::Precise).with_hmm(false)
         }),
     ];
+    if let (Mode::Crf, Some(labeller)) = (config.tokenizer.mode, &config.tokenizer.labeller) {
+        let flags = format!("--labeller {}", quoted(&opened.base.join(labeller).display().to_string()));
+        tokenisers.push(word_cut("crf", &flags, dictionary.clone(), |all| all.recut(Mode::Crf, Cut::Precise)));
+    }
     let mut seen: Vec<[&Path; 2]> = Vec::new();
     for feature in config.feature.iter().filter(|feature| feature.model == Model::Onnx) {
         let named = [feature.onnx.tokenizer.as_path(), feature.onnx.model.as_path()];

@@ -84,6 +84,9 @@ fn planned(config: &Config, params: &Params, feature: &Feature, settings: &Setti
         if varied.tokenizer.mode != Mode::Wordpiece {
             varied.tokenizer.pieces = None;
         }
+        if varied.tokenizer.mode != Mode::Crf {
+            varied.tokenizer.labeller = None;
+        }
         Ok::<_, anyhow::Error>(varied)
     };
     let mut varied = over(settings)?;

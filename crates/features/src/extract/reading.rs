@@ -93,6 +93,11 @@ impl<'a> CorpusReader<'a> {
         segmenter: Segmenter,
         ctx: &'a Ctx,
     ) -> Result<CorpusReader<'a>> {
+        ensure!(
+            !segmenter.is_undated(),
+            "[tokenizer] labeller 没有说明训练文本截至何时，用它切出的词算出的值会显得过早已知：请重新训练，给出带时间的行，或 --fitted-until",
+            "[tokenizer] labeller does not say how far the text reaches that it was trained on, and a value made of its words would be known before its time: train it again on lines with times, or with --fitted-until"
+        );
         let inputs = inputs.read_by(feature)?;
         let gate = Gate::of_feature(feature, &inputs, ctx)
             .with_context(|| message!("特征 {:?}", "feature {:?}", feature.name))?;

@@ -22,7 +22,8 @@ const CONDITION: &str = "condition";
 /// Everything besides the text that can change a row of a set. Its JSON is part of the set's id.
 pub(crate) struct SetParams {
     params: Value,
-    /// For a feature that reads written texts: the last time of the text that the writing model was trained on.
+    /// For a feature that reads written texts, or words of a trained segmenter: the last time of the text that the writing model or the
+    /// segmenter was trained on.
     text_until: Option<NaiveDateTime>,
 }
 
@@ -42,7 +43,9 @@ impl SetParams {
 
     /// Parameters of a feature that reads words.
     pub(crate) fn of_words(reader: &CorpusReader<'_>) -> SetParams {
-        SetParams::new(reader).with("segmenter", reader.segmenter.key())
+        let params = SetParams::new(reader).with("segmenter", reader.segmenter.key());
+        // A trained segmenter knows words of the text that it was trained on.
+        SetParams { text_until: params.text_until.max(reader.segmenter.fitted_until()), ..params }
     }
 
     /// Parameters of a feature whose model is fitted on the corpus.

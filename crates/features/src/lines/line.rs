@@ -28,9 +28,15 @@ impl LineFormat {
         }
     }
 
-    /// The format that a file's name tells: JSON lines by their extension, and those of a folder of documents; nothing else.
+    /// True for a file of a character and its label a line.
+    pub(super) fn is_conll(path: &Path) -> bool {
+        path.extension().is_some_and(|extension| extension == "conll")
+    }
+
+    /// The format that a file's name tells: JSON lines by their extension, and those of a folder of documents or of a file in columns;
+    /// nothing else.
     pub fn by_name(path: &Path) -> Option<LineFormat> {
-        if path.is_dir() {
+        if path.is_dir() || LineFormat::is_conll(path) {
             return Some(LineFormat::Jsonl);
         }
         let extension = path.extension()?.to_str()?;

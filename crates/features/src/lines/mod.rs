@@ -1,10 +1,11 @@
 //! Reading documents a line each: tokens, text, or JSON objects.
 //!
-//! The documents of a project, a folder of Parquet parts, are read as JSON lines (`project`). JSON lines have `text`, and
+//! The documents of a project, a folder of Parquet parts, are read as JSON lines (`project`), and so are sentences in columns (`conll`). JSON lines have `text`, and
 //! whatever of these they like: `id`, `title`, `label` (text or a whole number), `labels` (a list of them), `value` (a number,
 //! such as a return), `time` (as sources write times), `group` (samples of one group are never split between training
 //! and test). Other fields are left alone. A line that cannot be used is set aside with its number and reason.
 
+mod conll;
 mod cutter;
 mod line;
 mod pair;
@@ -21,6 +22,7 @@ use chrono::NaiveDateTime;
 use rayon::prelude::*;
 use serde::Deserialize;
 
+use conll::ConllLines;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_base::{bail, ensure, message};
@@ -118,6 +120,16 @@ impl Lines {
             return Ok(Lines::new(BufReader::with_capacity(1 << 16, stdin()), format));
         }
         let file = File::open(path).with_context(|| message!("无法打开 {}", "cannot open {}", path.display()))?;
+        if LineFormat::is_conll(path) {
+            ensure!(
+                format == LineFormat::Jsonl,
+                "{} 为每行一字及其标签，按 jsonl 读取，而不是 {}：请去掉 --format",
+                "{} has a character and its label a line, and is read as jsonl, not as {}: leave --format out",
+                path.display(),
+                format.name()
+            );
+            return Ok(Lines::new(BufReader::with_capacity(1 << 16, ConllLines::new(file)), format));
+        }
         Ok(Lines::new(BufReader::with_capacity(1 << 16, file), format))
     }
 
@@ -282,6 +294,9 @@ impl Block {
 }
 
 fn object(number: u64, line: &str) -> Result<Line<'_>, &'static str> {
+    if let Some(reason) = conll::refused(line) {
+        return Err(reason);
+    }
     let object: JsonLine<'_> = serde_json::from_str(line).map_err(|error| match error.classify() {
         serde_json::error::Category::Data => "no object with a text, or a field of another type",
         _ if line.contains(": NaN") || line.contains(":NaN") => "not JSON: NaN is no number there, write null",

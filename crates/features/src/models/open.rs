@@ -21,7 +21,7 @@ use inkstone_models::{
     Doc2vec, FastText, Lexicon, Lsa, ModelFile, Pooling, Sestm, StaticEncoder, Vectorizer, WordVectors, is_fasttext,
     is_vectors, read_vectors,
 };
-use inkstone_text::{Segmenter, TokenizerParams};
+use inkstone_text::{Labeller, Segmenter, TokenizerParams};
 
 /// The format of the lines that a model reads, where the user gives none: as the name of the file says, else as in training.
 fn format_for(file: &ModelFile, given: Option<LineFormat>, input: Option<&Path>) -> LineFormat {
@@ -202,6 +202,7 @@ fn open(file: ModelFile, cutter: impl FnOnce(&ModelFile) -> Result<Cutter>) -> R
     Ok(match kind.as_str() {
         lexicon::plain::KIND => Box::new(Opened::new(&file, Lexicon::read(&file)?, cutter()?)),
         Sestm::KIND => Box::new(Opened::new(&file, Sestm::read(&file)?, cutter()?)),
+        Labeller::KIND => Box::new(Opened::new(&file, Labeller::read(&file)?, cutter()?)),
         Doc2vec::KIND => Box::new(Opened::new(&file, Doc2vec::read(&file)?, cutter()?)),
         FastText::KIND => Box::new(Opened::new(&file, FastText::from_file(&file)?, cutter()?)),
         Lsa::KIND => {

@@ -21,8 +21,17 @@ use inkstone_models::{Cooccurrence, CooccurrenceParams, PairCounter, Ppmi, PpmiP
 /// Name of the method in `train`.
 pub const METHOD: &str = "ppmi";
 
-/// Counts pairs, and makes word vectors of them. Scratch files are made in the folder of `beside`; the matrix is written to
-/// `matrix` (`.npz`), if that is wanted. The report has `documents`, `tokens`, `vocabulary`, `fitted_until`, `pairs`, `cells`,
+/// Files (`.npz`) for the matrices, where they are wanted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Matrices<'a> {
+    /// For the counts of pairs.
+    pub counts: Option<&'a Path>,
+    /// For the positive pointwise mutual information.
+    pub ppmi: Option<&'a Path>,
+}
+
+/// Counts pairs, and makes word vectors of them. Scratch files are made in the folder of `beside`; `matrices` that are
+/// wanted are written. The report has `documents`, `tokens`, `vocabulary`, `fitted_until`, `pairs`, `cells`,
 /// `dim`, `singular_values`, `singular_value_error`.
 pub fn train(
     lines: &mut Lines,
@@ -30,15 +39,18 @@ pub fn train(
     counting: &CooccurrenceParams,
     params: &PpmiParams,
     beside: &Path,
-    matrix: Option<&Path>,
+    matrices: Matrices<'_>,
     ctx: &Ctx,
 ) -> Result<(WordVectors, Report)> {
     let (corpus, counts, mut report) = count(lines, cutter, counting, beside, ctx)?;
+    if let Some(path) = matrices.counts {
+        counts.write_npz(path, &corpus.words, ctx)?;
+    }
     let ppmi = Ppmi::new(&counts, params, disk::folder_of(beside), ctx)?;
     report.fact("pairs", counts.pairs());
     report.fact("cells", ppmi.cells());
     drop(counts);
-    if let Some(path) = matrix {
+    if let Some(path) = matrices.ppmi {
         ppmi.write_npz(path, &corpus.words, ctx)?;
     }
     let found = ppmi.vectors(params, ctx)?;

@@ -15,6 +15,7 @@ pub mod newwords;
 pub(crate) mod numbered;
 pub(crate) mod output;
 pub(crate) mod projection;
+pub(crate) mod ratio;
 pub(crate) mod returns;
 pub(crate) mod shift;
 pub(crate) mod similarity;
@@ -28,10 +29,13 @@ pub use judged::{Judgements, evaluate_words};
 pub use mapper::{
     FrameDocuments, FrameMapper, NightWatch, StreamColumns, map_arrow, map_tsv, model_columns, shanghai_times,
 };
-pub use nearest::{Named, Near, Sought, nearest_documents, nearest_to_sum, nearest_words};
+pub use nearest::{
+    Named, Near, Sought, WordDistance, nearest_documents, nearest_to_sum, nearest_words, senses, words_by_distance,
+};
 pub use numbered::PhraseParams;
 pub(crate) use output::write_rows;
 pub use projection::{Projection, ProjectionMethod, ProjectionParams, Shown, project};
+pub use ratio::{CooccurrenceRatio, cooccurrence_ratios};
 pub use shift::{Shift, shifts, write_shifts};
 pub use similarity::similarity;
 pub use summaries::{SummaryTokens, evaluate_summaries};

@@ -2,6 +2,7 @@
 //! weights of terms.
 
 use anyhow::{Context, Result};
+use rayon::prelude::*;
 use serde::Serialize;
 
 use super::document_rows::DocumentRows;
@@ -12,7 +13,7 @@ use crate::models::onnx::Reranker;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_base::{ensure, message};
-use inkstone_models::{Neighbour, unit};
+use inkstone_models::{Neighbour, cosine, unit};
 
 /// The neighbours of a word or document.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -29,9 +30,23 @@ pub struct Named {
     pub name: String,
     /// Cosine of the angle between them.
     pub similarity: f32,
+    /// Euclidean distance between them, where neighbours are sought by it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distance: Option<f32>,
     /// Score of a cross-encoder that read both together, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<f32>,
+}
+
+/// What makes words near.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum WordDistance {
+    /// The cosine of the angle between their vectors.
+    #[default]
+    Cosine,
+    /// The Euclidean distance between their vectors.
+    Euclidean,
 }
 
 /// The documents whose neighbours are sought.
@@ -59,6 +74,44 @@ pub fn nearest_to_sum(model: &dyn Fitted, plus: &[String], minus: &[String], k: 
     Ok(Near { of: question, neighbours: others(&words, found, &asked, k) })
 }
 
+/// The words of the model that are senses of a word: those that begin with it and a bar, as 回购|v or 苹果|ORG.
+pub fn senses(model: &dyn Fitted, word: &str, ctx: &Ctx) -> Result<Vec<String>> {
+    let words = VectorWords::new(model, ctx)?;
+    let is_sense = |known: &&str| known.strip_prefix(word).is_some_and(|rest| rest.starts_with('|'));
+    let senses: Vec<String> = words.all.iter().map(AsRef::as_ref).filter(is_sense).map(str::to_owned).collect();
+    ensure!(
+        !senses.is_empty(),
+        "模型没有 {word:?} 的义项：词须带词性（--tags）或实体类别（tokenize --names 的输出）训练",
+        "the model has no senses of {word:?}: train it on words with parts of speech (--tags) or with kinds of names (what tokenize --names writes)"
+    );
+    Ok(senses)
+}
+
+/// The `k` words at the least Euclidean distance from each word; equally far ones in the order of the model.
+pub fn words_by_distance(model: &dyn Fitted, asked: &[String], k: usize, ctx: &Ctx) -> Result<Vec<Near>> {
+    let words = VectorWords::new(model, ctx)?;
+    let near = |word: &String| {
+        ctx.check()?;
+        let found = words.get(word)?;
+        let distance = |row: usize| {
+            let pairs = words.nearest.row(row).iter().zip(&*found.vector);
+            pairs.map(|(a, b)| (f64::from(*a) - f64::from(*b)).powi(2)).sum::<f64>()
+        };
+        let mut far: Vec<(f64, usize)> =
+            ctx.install(|| (0..words.all.len()).into_par_iter().map(|row| (distance(row), row)).collect());
+        far.retain(|(distance, row)| Some(*row) != found.place && !distance.is_nan());
+        far.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let named = |&(distance, row): &(f64, usize)| Named {
+            name: words.all[row].to_string(),
+            similarity: cosine(&found.vector, words.nearest.row(row)),
+            distance: Some(distance.sqrt() as f32),
+            score: None,
+        };
+        Ok(Near { of: word.clone(), neighbours: far.iter().take(k).map(named).collect() })
+    };
+    asked.iter().map(near).collect()
+}
+
 /// The `k` words that are nearest to each word. Those that the model does not know, but makes a vector for, are answered too.
 pub fn nearest_words(model: &dyn Fitted, asked: &[String], k: usize, ctx: &Ctx) -> Result<Vec<Near>> {
     let words = VectorWords::new(model, ctx)?;
@@ -79,7 +132,9 @@ pub fn nearest_words(model: &dyn Fitted, asked: &[String], k: usize, ctx: &Ctx) 
 /// The first `k` words of those found, without those in some places.
 fn others(words: &VectorWords<'_>, found: Vec<Neighbour>, left_out: &[usize], k: usize) -> Vec<Named> {
     let others = found.into_iter().filter(|neighbour| !left_out.contains(&neighbour.row)).take(k);
-    others.map(|n| Named { name: words.all[n.row].to_string(), similarity: n.similarity, score: None }).collect()
+    others
+        .map(|n| Named { name: words.all[n.row].to_string(), similarity: n.similarity, distance: None, score: None })
+        .collect()
 }
 
 /// The `k` documents of the lines that are nearest to each of those sought, in the order of a reranker if there is one. All rows are held
@@ -135,7 +190,8 @@ pub fn nearest_documents(
     let mut near = Vec::with_capacity(asked.len());
     for ((of, place), found) in asked.into_iter().zip(places).zip(found) {
         let others: Vec<Neighbour> = found.into_iter().filter(|n| Some(n.row) != place).take(k).collect();
-        let named = |n: &Neighbour, score| Named { name: ids[n.row].clone(), similarity: n.similarity, score };
+        let named =
+            |n: &Neighbour, score| Named { name: ids[n.row].clone(), similarity: n.similarity, distance: None, score };
         let neighbours = match reranker {
             None => others.iter().map(|n| named(n, None)).collect(),
             Some(reranker) => {

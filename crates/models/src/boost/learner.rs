@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 
 use super::{BoostGoal, Boosted, grow};
-use crate::file::ModelFile;
+use crate::ModelFile;
 use crate::goal::{Goal, GoalKind};
 use crate::learner::{Contributions, FittedScorer, Learner, Link, Scorer, Setting, TrainingSet};
 

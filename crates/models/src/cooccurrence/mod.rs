@@ -7,12 +7,18 @@
 mod count;
 mod ppmi;
 
+use std::path::Path;
+
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 pub use count::PairCounter;
 pub use ppmi::{Ppmi, PpmiParams};
 
 use super::SparseRows;
+use super::svd::BLOCK;
+use super::{Csr, NpzWriter};
+use inkstone_base::job::Ctx;
 
 /// The count of a pair at a distance of `d` words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,7 +77,25 @@ impl Cooccurrence {
         &self.rows
     }
 
+    /// Writes the counts as `.npz`, rows and columns under their words.
+    pub fn write_npz(&self, path: &Path, words: &[Box<str>], ctx: &Ctx) -> Result<()> {
+        write_words(&self.rows, path, words, ctx)
+    }
+
     pub fn total(&self) -> f64 {
         self.sums.iter().sum()
     }
+}
+
+/// Writes a matrix of words by words as `.npz`, rows and columns under their words.
+fn write_words(matrix: &SparseRows, path: &Path, words: &[Box<str>], ctx: &Ctx) -> Result<()> {
+    let mut out = NpzWriter::create(path, matrix.cols())?;
+    for block in 0..matrix.blocks() {
+        ctx.check()?;
+        let mut rows = Csr::new(matrix.cols());
+        matrix.block(block).for_each(|row| rows.push_row(row.iter()));
+        let first = block * BLOCK;
+        out.push(&rows, words[first..first + rows.rows()].iter().map(AsRef::as_ref))?;
+    }
+    out.finish(Some(words.iter().map(AsRef::as_ref)))
 }

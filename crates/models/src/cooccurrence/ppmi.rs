@@ -10,8 +10,8 @@ use anyhow::Result;
 use rayon::prelude::*;
 
 use super::Cooccurrence;
-use crate::svd::{BLOCK, project, truncated};
-use crate::{Csr, NpzWriter, Row, RowsWriter, SparseRows, SvdParams};
+use crate::svd::{project, truncated};
+use crate::{Row, RowsWriter, SparseRows, SvdParams};
 use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 
@@ -103,15 +103,7 @@ impl Ppmi {
 
     /// Writes the matrix as `.npz`, rows and columns under their words.
     pub fn write_npz(&self, path: &Path, words: &[Box<str>], ctx: &Ctx) -> Result<()> {
-        let mut out = NpzWriter::create(path, self.rows.cols())?;
-        for block in 0..self.rows.blocks() {
-            ctx.check()?;
-            let mut rows = Csr::new(self.rows.cols());
-            self.rows.block(block).for_each(|row| rows.push_row(row.iter()));
-            let first = block * BLOCK;
-            out.push(&rows, words[first..first + rows.rows()].iter().map(AsRef::as_ref))?;
-        }
-        out.finish(Some(words.iter().map(AsRef::as_ref)))
+        super::write_words(&self.rows, path, words, ctx)
     }
 
     /// Cells above 0.

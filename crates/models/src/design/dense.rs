@@ -7,7 +7,7 @@ use anyhow::Result;
 use rayon::prelude::*;
 
 use super::products::{ROWS_PER_BLOCK, deviations, scaled, sums};
-use crate::file::ModelFile;
+use crate::ModelFile;
 use crate::sparse::Numbers;
 use inkstone_base::disk::Scratch;
 use inkstone_base::ensure;

@@ -4,8 +4,8 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use super::{Estimator, Task};
+use crate::ModelFile;
 use crate::calibration::Calibrator;
-use crate::file::ModelFile;
 use crate::learner::{Link, Method};
 use crate::linear::Convergence;
 

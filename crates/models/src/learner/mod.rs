@@ -11,10 +11,10 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::design::{Design, DesignRow};
-use super::file::ModelFile;
 use super::goal::{Goal, GoalKind};
 use super::linear::{Convergence, Linear, LinearMap};
 use super::validation::FoldRows;
+use crate::ModelFile;
 use inkstone_base::job::Ctx;
 use inkstone_base::{ensure, error, message};
 pub use params::{ClassWeight, EstimatorParams, Method};

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::Linear;
-use crate::file::ModelFile;
+use crate::ModelFile;
 
 use inkstone_base::ensure;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 
 use super::{Mlp, MlpGoal, MlpShape};
-use crate::file::ModelFile;
+use crate::ModelFile;
 use crate::goal::{Goal, GoalKind};
 use crate::learner::{ClassWeight, Contributions, FittedScorer, Learner, Link, Scorer, Setting, TrainingSet};
 use crate::validation::{FoldRows, hold_out};

@@ -10,8 +10,8 @@ use serde_json::json;
 
 use super::tune::{SestmTrial, choose};
 use super::{SestmFit, SestmParams, SestmScore, Topics};
-use crate::file::{ModelFile, ModelHeader, pack_strings, write_model};
 use crate::sparse::{Csr, Row};
+use crate::{ModelFile, ModelHeader, pack_strings, write_model};
 use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 

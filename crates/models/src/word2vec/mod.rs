@@ -62,6 +62,13 @@ pub enum Objective {
     Hierarchical,
 }
 
+/// The exponent of the C tool's table.
+const USUAL_POWER: f64 = 0.75;
+
+fn is_usual_power(power: &f64) -> bool {
+    *power == USUAL_POWER
+}
+
 params! {
     /// Parameters of training. Defaults are those of the C tool for words.
     pub struct Word2vecParams {
@@ -96,6 +103,16 @@ params! {
         ///
         /// 结束时的学习率。
         min_lr: f64 = 1e-4, number("X", "feature.word2vec.min_lr");
+        /// Exponent of the counts of words in the table from which negative samples are drawn; 0 draws all words alike.
+        ///
+        /// 负采样表中词频的指数；0 为各词同样抽取。
+        #[serde(skip_serializing_if = "is_usual_power")]
+        ns_exponent: f64 = USUAL_POWER, number("X", "feature.word2vec.ns_exponent");
+        /// With CBOW and distributed memory: the sum of the window predicts, not its mean.
+        ///
+        /// 用于 CBOW 与分布式记忆：由窗口之和预测，而不是均值。
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        sum: bool = false, arg(long);
         /// With CBOW: half of a Chinese word's vector is the mean of those of its characters (CWE).
         characters: bool = false, arg(skip);
     }
@@ -127,6 +144,17 @@ impl Word2vecParams {
                 range.end()
             );
         }
+        ensure!(
+            !self.sum || matches!(self.architecture, Architecture::Cbow | Architecture::Dm),
+            "--sum 取窗口之和，而这种结构由单个词或文档预测：请去掉 --sum",
+            "--sum adds up a window, and this architecture predicts by single words or by the document: leave --sum out"
+        );
+        ensure!(
+            self.ns_exponent.is_finite() && self.ns_exponent >= 0.0,
+            "--ns-exponent 为 {}；须不小于 0",
+            "--ns-exponent is {}; it is 0 or above",
+            self.ns_exponent
+        );
         ensure!(
             !self.characters || self.architecture == Architecture::Cbow,
             "--chars 由字构成词并训练词的均值：须与 CBOW 同用",

@@ -42,6 +42,8 @@ pub(super) struct Rules {
     /// Words on each side at the most.
     pub(super) window: u32,
     pub(super) predictor: Predictor,
+    /// True if the sum of a window predicts, and not its mean.
+    pub(super) sums: bool,
     pub(super) characters: Option<Characters>,
     /// Row of the first document, if documents have rows.
     pub(super) documents: Option<u32>,
@@ -76,7 +78,7 @@ pub(super) struct Window {
     pub(super) inputs: u32,
     /// End of its outputs in [`Plan::rows`].
     pub(super) outputs: u32,
-    /// 1 / words of the mean.
+    /// 1 / words of the mean; 1 for a sum.
     pub(super) scale: f32,
 }
 
@@ -153,7 +155,7 @@ impl Plan {
         self.windows.push(Window {
             inputs: self.inputs.len() as u32,
             outputs: self.rows.len() as u32,
-            scale: 1.0 / words as f32,
+            scale: if rules.sums { 1.0 } else { 1.0 / words as f32 },
         });
     }
 }

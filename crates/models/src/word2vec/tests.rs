@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::huffman::Huffman;
-use super::plan::{END, Rules};
+use super::plan::{END, Plan, Rules};
 use super::*;
 use crate::checkpoint::Checkpoint;
 use crate::random::Random;
@@ -198,4 +198,32 @@ fn sampling_and_paths_are_those_of_gensim() {
     for (ours, theirs) in rules.stays.iter().zip(list("sample_int")) {
         assert!(ours.abs_diff(theirs) <= 2, "{ours}, {theirs}");
     }
+}
+
+#[test]
+fn windows_are_summed_and_words_drawn_as_the_parameters_say() {
+    let counts = [900_u64, 90, 10];
+    let numbers: Vec<u32> = (0..3000).map(|i| i % 2).collect();
+    let plan = |params: &Word2vecParams| {
+        let rules = Rules::new(&words(3), &counts, params);
+        let mut plan = Plan::default();
+        plan.draw(&numbers, 0, &rules, &mut Random::new([3, 1, 1]));
+        plan
+    };
+    let usual = Word2vecParams { sample: 0.0, ..Word2vecParams::default() };
+    assert!(plan(&usual).windows[1500].scale < 1.0);
+    assert!(plan(&Word2vecParams { sum: true, ..usual.clone() }).windows.iter().all(|window| window.scale == 1.0));
+    // The rarest word is never a target of its own: it is drawn for its share of the table.
+    for (power, share) in
+        [(0.75, 10f64.powf(0.75) / (900f64.powf(0.75) + 90f64.powf(0.75) + 10f64.powf(0.75))), (0.0, 1.0 / 3.0)]
+    {
+        let drawn = plan(&Word2vecParams { ns_exponent: power, ..usual.clone() });
+        let found = drawn.rows.iter().filter(|&&row| row == 2).count() as f64 / (5.0 * drawn.windows.len() as f64);
+        assert!((found - share).abs() < 0.02, "{power}: {found}, {share}");
+    }
+    let refused = |params: Word2vecParams| params.check().unwrap_err().to_string();
+    assert!(
+        refused(Word2vecParams { sum: true, architecture: Architecture::SkipGram, ..usual.clone() }).contains("--sum")
+    );
+    assert!(refused(Word2vecParams { ns_exponent: -1.0, ..usual }).contains("--ns-exponent"));
 }

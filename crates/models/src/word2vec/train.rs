@@ -91,7 +91,7 @@ impl Rules {
             let keep = if params.sample > 0.0 { (often.sqrt() + often).min(1.0) } else { 1.0 };
             (keep * 2f64.powi(32)) as u64
         };
-        let weights = || counts.iter().map(|&count| (count as f64).powf(0.75)).collect::<Vec<f64>>();
+        let weights = || counts.iter().map(|&count| (count as f64).powf(params.ns_exponent)).collect::<Vec<f64>>();
         let characters = params.characters.then(|| Characters::new(words));
         let shared = characters.as_ref().map_or(0, Characters::len);
         Rules {
@@ -101,6 +101,7 @@ impl Rules {
             },
             stays: counts.iter().map(keep).collect(),
             window: params.window as u32,
+            sums: params.sum,
             predictor: match params.architecture {
                 Architecture::Cbow | Architecture::Dm => Predictor::Mean,
                 Architecture::SkipGram => Predictor::Each,

@@ -1,4 +1,4 @@
-//! The segmenter, which cuts text into jieba's words or into characters.
+//! The segmenter, which cuts text into jieba's words, a trained labeller's words, or characters.
 //!
 //! Words follow jieba-rs, which has the dictionary, the probabilities and the hidden Markov model of Python's jieba 0.42.1.
 //! It differs from Python's jieba on purpose: a run of letters and digits joined by `.`, `-` or `_` is one word (`000001.SZ`,
@@ -17,15 +17,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
+use chrono::NaiveDateTime;
 
 use self::words::JiebaWords;
 use crate::characters::{self, is_zero_width};
 use crate::dictionary::{self, DictionaryEntry, DictionaryReport};
 use crate::filter::Filter;
+use crate::labeller::Labeller;
 use crate::params::{Cut, Mode, TokenizerParams};
 use crate::subword::Subword;
 use crate::{TaggedToken, Token};
 use inkstone_base::data::Key;
+use inkstone_base::disk;
 use inkstone_base::{bail, ensure};
 
 /// Changes whenever this module gives other tokens or terms for the same parameters; features made before are then stale.
@@ -47,6 +50,8 @@ pub struct Segmenter {
     words: Arc<JiebaWords>,
     /// The tokenizer of word pieces; none in other modes.
     pieces: Option<Arc<Subword>>,
+    /// The labeller of words and the key of its file; none in other modes.
+    labeller: Option<Arc<(Labeller, Key)>>,
     filter: Arc<Filter>,
 }
 
@@ -69,7 +74,15 @@ impl Segmenter {
                 "子词取自分词器，而没有指定：请把 [tokenizer] pieces（--pieces）设为 tokenizer.json、vocab.txt 或 SentencePiece 模型",
                 "word pieces are those of a tokenizer, and none is named: set [tokenizer] pieces (--pieces) to a tokenizer.json, a vocab.txt or a SentencePiece model"
             ),
-            (Mode::Char | Mode::Jieba, _) => None,
+            (Mode::Char | Mode::Jieba | Mode::Crf, _) => None,
+        };
+        let labeller = match (params.mode, &params.labeller) {
+            (Mode::Crf, Some(path)) => Some(Arc::new(labeller(&base.join(path))?)),
+            (Mode::Crf, None) => bail!(
+                "crf 模式的词由标注器切出，而没有指定：请把 [tokenizer] labeller（--labeller）设为 inkstone train crf 的模型",
+                "words of the mode crf are those of a labeller, and none is named: set [tokenizer] labeller (--labeller) to a model of inkstone train crf"
+            ),
+            (Mode::Char | Mode::Jieba | Mode::Wordpiece, _) => None,
         };
         let mut entries = Vec::new();
         let mut reports = Vec::new();
@@ -95,6 +108,7 @@ impl Segmenter {
             tags: params.tags,
             words: Arc::new(words),
             pieces,
+            labeller,
             filter: Arc::new(Filter::new(params, base)?),
         })
     }
@@ -103,8 +117,8 @@ impl Segmenter {
         self.mode
     }
 
-    /// This segmenter with another mode and cut, sharing its dictionary: for a reader that shows both. Word pieces can be had of a segmenter
-    /// of word pieces alone; any other then gives characters.
+    /// This segmenter with another mode and cut, sharing its dictionary: for a reader that shows both. Word pieces and
+    /// a labeller's words can be had of a segmenter of that mode alone; any other then gives characters.
     pub fn recut(&self, mode: Mode, cut: Cut) -> Segmenter {
         Segmenter { mode, cut, ..self.clone() }
     }
@@ -122,10 +136,21 @@ impl Segmenter {
             Mode::Jieba if self.tags => format!("jieba {JIEBA_VERSION} {:?} {} tags", self.cut, self.hmm),
             Mode::Jieba => format!("jieba {JIEBA_VERSION} {:?} {}", self.cut, self.hmm),
             Mode::Wordpiece => format!("wordpiece {:?}", self.pieces.as_ref().map(|pieces| pieces.key())),
+            Mode::Crf => format!("crf {:?}", self.labeller.as_ref().map(|labeller| labeller.1)),
         };
         let words = if self.mode == Mode::Jieba { self.words.entries_as_text() } else { String::new() };
         let filter = self.filter.fingerprint();
         Key::of_parts([CODE_VERSION.as_bytes(), options.as_bytes(), words.as_bytes(), filter.as_bytes()])
+    }
+
+    /// The last time of the text that the segmenter itself was trained on: that of its labeller, where it has one.
+    pub fn fitted_until(&self) -> Option<NaiveDateTime> {
+        self.labeller.as_ref().and_then(|labeller| labeller.0.fitted_until())
+    }
+
+    /// True if it has a labeller that does not say what text it was trained on.
+    pub fn is_undated(&self) -> bool {
+        self.labeller.is_some() && self.fitted_until().is_none()
     }
 
     /// Reports on the dictionaries that were read.
@@ -143,6 +168,10 @@ impl Segmenter {
         match (self.mode, self.cut) {
             (Mode::Char, _) => characters::for_each(text, f),
             (Mode::Wordpiece, _) => self.for_each_piece(text, give),
+            (Mode::Crf, _) => match &self.labeller {
+                Some(labeller) => labeller.0.for_each_word(text, f),
+                None => characters::for_each(text, f),
+            },
             (Mode::Jieba, Cut::Full) => self.words.for_each_full(text, f),
             (Mode::Jieba, Cut::Precise) => self.words.for_each_precise(text, self.hmm, give),
             (Mode::Jieba, Cut::Search) => self.words.for_each_search(text, self.hmm, give),
@@ -227,6 +256,18 @@ impl Segmenter {
         self.for_each_term(text, |term| terms.push(term));
         terms
     }
+}
+
+/// Reads a labeller, which must cut words.
+fn labeller(path: &Path) -> Result<(Labeller, Key)> {
+    let labeller = Labeller::open(path)?;
+    ensure!(
+        labeller.cuts_words(),
+        "{} 找的是名称，不切词：[tokenizer] labeller（--labeller）须为 inkstone train crf --learn words 的模型",
+        "{} finds names and does not cut words: [tokenizer] labeller (--labeller) takes a model of inkstone train crf --learn words",
+        path.display()
+    );
+    Ok((labeller, disk::hash_file(path)?))
 }
 
 /// A word with its part of speech.

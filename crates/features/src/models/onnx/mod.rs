@@ -5,8 +5,8 @@ pub(crate) mod plain;
 pub(crate) mod project;
 mod weights;
 
-pub(crate) use plain::right_entities;
 pub use plain::{
     Contextual, Examination, ExplainUnit, FittedOnnx, LearnedMix, Reranker, fill_masks, generate, is_onnx,
     list_entities, train_mix,
 };
+pub(crate) use plain::{ListedNames, NamedPart, evaluate_names, list_names, right_entities};

@@ -8,7 +8,7 @@ use super::*;
 use crate::lines::{CutSpec, LineFormat};
 use crate::models::open_model;
 use crate::standalone::Sought;
-use crate::standalone::{nearest_documents, nearest_words};
+use crate::standalone::{cooccurrence_ratios, nearest_documents, nearest_words, words_by_distance};
 use inkstone_models::{ModelFile, PairWeighting, SvdParams, VectorFormat, read_npz};
 use inkstone_text::TokenizerParams;
 
@@ -60,8 +60,16 @@ fn pairs_matrix_and_vectors_are_those_of_scipy() {
         assert!(near(counts.total(), expected), "{name}: {}, {expected}", counts.total());
     }
     let npz = dir.path().join("m.npz");
-    let (model, report) =
-        train(&mut lines(&reference.docs), &cutter(), &counting(), &params(), &beside, Some(&npz), &ctx).unwrap();
+    let (model, report) = train(
+        &mut lines(&reference.docs),
+        &cutter(),
+        &counting(),
+        &params(),
+        &beside,
+        Matrices { counts: None, ppmi: Some(&npz) },
+        &ctx,
+    )
+    .unwrap();
     let matrix = read_npz(&npz).unwrap();
     for (i, row) in reference.ppmi.iter().enumerate() {
         let mut dense = vec![0.0; row.len()];
@@ -94,7 +102,8 @@ fn the_same_bytes_for_any_threads_and_a_file_that_is_read_back() {
     let bytes = [1, 2, 8].map(|threads| {
         let path = dir.path().join(threads.to_string());
         let ctx = Ctx::new(threads, 1).unwrap();
-        let (model, _) = train(&mut lines(&docs), &cutter(), &counting(), &params(), &path, None, &ctx).unwrap();
+        let (model, _) =
+            train(&mut lines(&docs), &cutter(), &counting(), &params(), &path, Matrices::default(), &ctx).unwrap();
         model.save(&path, cutter().spec()).unwrap();
         std::fs::read(path).unwrap()
     });
@@ -123,7 +132,8 @@ fn nearest_words_and_documents_leave_out_what_was_asked_for() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("m");
     let ctx = Ctx::new(2, 1).unwrap();
-    let (model, _) = train(&mut lines(&docs), &cutter(), &counting(), &params(), &path, None, &ctx).unwrap();
+    let (model, _) =
+        train(&mut lines(&docs), &cutter(), &counting(), &params(), &path, Matrices::default(), &ctx).unwrap();
     model.save(&path, cutter().spec()).unwrap();
     let (model, _) = open_model(&path, None, None, Path::new(""), &ctx).unwrap();
     let near = nearest_words(model.as_ref(), &["股份".into(), "增长".into()], 3, &ctx).unwrap();
@@ -149,7 +159,10 @@ fn what_cannot_be_counted_says_why_and_what_to_do() {
     let ctx = Ctx::new(1, 1).unwrap();
     let refusal = |docs: &[&str], counting: &CooccurrenceParams, params: &PpmiParams| {
         let docs: Vec<String> = docs.iter().map(|doc| doc.to_string()).collect();
-        train(&mut lines(&docs), &cutter(), counting, params, &beside, None, &ctx).map(|_| ()).unwrap_err().to_string()
+        train(&mut lines(&docs), &cutter(), counting, params, &beside, Matrices::default(), &ctx)
+            .map(|_| ())
+            .unwrap_err()
+            .to_string()
     };
     assert!(refusal(&[], &counting(), &params()).contains("the input is empty"));
     let rare = refusal(&["增长 回购 减持"], &CooccurrenceParams::default(), &params());
@@ -166,4 +179,49 @@ fn what_cannot_be_counted_says_why_and_what_to_do() {
         assert!(refusal(&["增长 回购 减持"], &counting(), &wrong).contains(name));
     }
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn counts_are_written_and_ratios_tell_what_goes_with_which_word() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, counts) = (dir.path().join("m"), dir.path().join("counts.npz"));
+    let ctx = Ctx::new(2, 1).unwrap();
+    let docs: Vec<String> =
+        ["冰 固体 水", "冰 固体", "冰 水", "蒸汽 气体 水", "蒸汽 气体", "蒸汽 固体"].map(str::to_owned).to_vec();
+    let counting = CooccurrenceParams { window: 1, min_count: 1, ..CooccurrenceParams::default() };
+    let params = PpmiParams { svd: SvdParams { dim: 2 }, ..PpmiParams::default() };
+    let matrices = Matrices { counts: Some(&counts), ppmi: None };
+    train(&mut lines(&docs), &cutter(), &counting, &params, &path, matrices, &ctx).unwrap();
+    let ratios = |words: &[&str], k| {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        cooccurrence_ratios(&counts, ["冰", "蒸汽"], &words, k).unwrap()
+    };
+    // 冰 stands twice beside 固体 and once beside 水, 蒸汽 once beside 固体 and twice beside 气体.
+    let found = ratios(&["固体", "气体", "水"], 1);
+    let near = |found: f64, wanted: f64| (found - wanted).abs() < 1e-6;
+    assert!(near(found[0].first, 2.0 / 3.0) && near(found[0].second, 1.0 / 3.0) && near(found[0].ratio.unwrap(), 2.0));
+    assert!(near(found[1].ratio.unwrap(), 0.0) && found[2].ratio.is_none() && near(found[2].first, 1.0 / 3.0));
+    assert_eq!(ratios(&[], 5).iter().map(|ratio| &*ratio.word).collect::<Vec<_>>(), ["固体"]);
+    let error = |path: &Path, pair| format!("{:#}", cooccurrence_ratios(path, pair, &[], 1).unwrap_err());
+    assert!(error(&counts, ["冰", "火"]).contains("has no word \"火\""));
+    std::fs::write(&path, b"no archive").unwrap();
+    assert!(error(&path, ["冰", "蒸汽"]).contains("no matrix of inkstone"));
+}
+
+#[test]
+fn the_nearest_words_by_euclidean_distance_are_those_of_least_difference() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("words.vec");
+    std::fs::write(&path, "4 2\n甲 1 0\n乙 5 0\n丙 1 1\n丁 -1 0\n").unwrap();
+    let ctx = Ctx::new(2, 1).unwrap();
+    let (model, _) = open_model(&path, None, None, Path::new(""), &ctx).unwrap();
+    let names = |found: &[crate::standalone::Near]| -> Vec<String> {
+        found[0].neighbours.iter().map(|near| near.name.clone()).collect()
+    };
+    let asked = ["甲".to_owned()];
+    let found = words_by_distance(model.as_ref(), &asked, 3, &ctx).unwrap();
+    assert_eq!(names(&found), ["丙", "丁", "乙"]);
+    let distances: Vec<f32> = found[0].neighbours.iter().filter_map(|near| near.distance).collect();
+    assert_eq!(distances, [1.0, 2.0, 4.0]);
+    assert_eq!(names(&nearest_words(model.as_ref(), &asked, 3, &ctx).unwrap()), ["乙", "丙", "丁"]);
 }

@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::write::{NameFinder, NamedPart};
 use super::{BLOCK, tasks};
 use super::{Contextual, FittedOnnx};
 use crate::fitted::Figures;
@@ -86,7 +87,13 @@ pub(crate) fn evaluate(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Resu
         }
         (None, Examination::Labels) => labels(model, lines, ctx)?,
         (None, Examination::Perplexity) => perplexity(model, lines, ctx)?,
-        (None, Examination::Entities) => entities(model, lines, ctx)?,
+        (None, Examination::Entities) => {
+            let mut find = |texts: &[&str]| {
+                let found = model.encoder().entities(texts, ctx)?;
+                Ok(found.into_iter().map(|names| names.into_iter().map(NamedPart::from).collect()).collect())
+            };
+            evaluate_names(&mut find, lines, ctx)?
+        }
         (None, Examination::Answers) => tasks::answers(model, lines, ctx)?,
         (None, Examination::Pairs | Examination::Nsp) => {
             tasks::check(model)?;
@@ -118,24 +125,24 @@ pub fn fill_masks(path: &Path, using: &Contextual, lines: &mut Lines, ctx: &Ctx)
     Ok((figures(json!({"filled": filled, "ran": masked.ran()})), lines.finish()?))
 }
 
-/// The names in each document; places are bytes of its text, behind its title and a line break where it has one.
-fn entities(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {
+/// The names that `find` finds in each document, and their figures where the right ones are known; places are bytes of its text, behind its title and a line break where it has one.
+pub(crate) fn evaluate_names(find: &mut NameFinder<'_>, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {
     let (mut documents, mut kinds) = (Vec::new(), BTreeMap::<String, u64>::new());
     let (mut right, mut found_there) = (Vec::new(), Vec::new());
     each_block(lines, |lines, texts| {
-        let found = model.encoder().entities(texts, ctx)?;
+        let found = find(texts)?;
         ctx.advance(texts.len() as u64)?;
         for ((line, text), found) in lines.iter().zip(texts).zip(found) {
             if let Some(entities) = tasks::right_entities(line, text)? {
                 right.push(entities);
-                found_there.push(found.iter().map(|entity| (entity.label.clone(), entity.range.clone())).collect());
+                found_there.push(found.iter().map(|entity| (entity.kind.clone(), entity.range.clone())).collect());
             }
             let shown: Vec<Value> = found
                 .into_iter()
                 .map(|entity| {
-                    *kinds.entry(entity.label.clone()).or_default() += 1;
+                    *kinds.entry(entity.kind.clone()).or_default() += 1;
                     let (start, end) = (entity.range.start, entity.range.end);
-                    json!({"kind": entity.label, "text": &text[entity.range], "start": start, "end": end, "score": entity.score})
+                    json!({"kind": entity.kind, "text": &text[entity.range], "start": start, "end": end, "score": entity.score})
                 })
                 .collect();
             documents.push(json!({"id": line.name(), "entities": shown}));

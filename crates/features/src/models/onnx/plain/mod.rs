@@ -28,11 +28,13 @@ use inkstone_models::{Explanation, ModelHeader, StaticEncoder};
 use inkstone_onnx::{Encoder, OnnxParams, Opening, Output, RuntimeParams, WordCutter, is_model_file};
 use inkstone_text::{Segmenter, TokenizerParams, Truncation, sentences};
 
+pub(crate) use eval::evaluate_names;
 pub use eval::{Examination, fill_masks};
 pub use explain::ExplainUnit;
 pub use mix::{LearnedMix, train_mix};
 pub use pairs::Reranker;
 pub(crate) use tasks::right_entities;
+pub(crate) use write::{ListedNames, NamedPart, list_names};
 pub use write::{generate, list_entities};
 
 /// Bytes of lines read at once. Texts of a block are batched together, so another size moves the last digits.

@@ -2,6 +2,7 @@
 //! table.
 
 use std::io::Write;
+use std::ops::Range;
 use std::path::Path;
 
 use anyhow::Result;
@@ -19,7 +20,7 @@ use inkstone_base::data::Report;
 use inkstone_base::disk::{self, Formulas};
 use inkstone_base::job::Ctx;
 use inkstone_corpus::link::EntityFinder;
-use inkstone_onnx::{Generator, Likelihood, PromptFields, Written, numbers_kept};
+use inkstone_onnx::{Entity, Generator, Likelihood, PromptFields, Written, numbers_kept};
 use inkstone_tables::corpus::join_codes;
 use inkstone_tables::frames;
 
@@ -152,6 +153,32 @@ fn label_rows(
     Ok(rows.collect())
 }
 
+/// A name that a model found in a text.
+pub(crate) struct NamedPart {
+    pub(crate) kind: String,
+    /// Bytes of the text.
+    pub(crate) range: Range<usize>,
+    pub(crate) score: f32,
+}
+
+impl From<Entity> for NamedPart {
+    fn from(entity: Entity) -> NamedPart {
+        NamedPart { kind: entity.label, range: entity.range, score: entity.score }
+    }
+}
+
+/// What finds the names in some texts.
+pub(crate) type NameFinder<'f> = dyn FnMut(&[&str]) -> Result<Vec<Vec<NamedPart>>> + 'f;
+
+/// A list of names.
+pub(crate) struct ListedNames<'a> {
+    /// For the codes of the securities that each text names.
+    pub(crate) names: Option<&'a EntityFinder>,
+    /// A file .csv, .parquet or .jsonl.
+    pub(crate) output: &'a Path,
+    pub(crate) formulas: Formulas,
+}
+
 /// An entity of a document.
 #[derive(Serialize)]
 struct ListedEntity {
@@ -179,10 +206,27 @@ pub fn list_entities(
     ctx: &Ctx,
 ) -> Result<(Figures, Report)> {
     let mut encoder = using.encoder(path, super::LineFormat::Text, ctx)?;
+    let mut find = |texts: &[&str]| {
+        let found = encoder.entities(texts, ctx)?;
+        Ok(found.into_iter().map(|names| names.into_iter().map(NamedPart::from).collect()).collect())
+    };
+    let (mut found, report) = list_names(&mut find, lines, &ListedNames { names, output, formulas }, ctx)?;
+    found.insert("ran".to_owned(), serde_json::to_value(encoder.ran())?);
+    Ok((found, report))
+}
+
+/// Writes the names that `find` finds, a row each (document, kind, text, start, end, score).
+pub(crate) fn list_names(
+    find: &mut NameFinder<'_>,
+    lines: &mut Lines,
+    listed: &ListedNames<'_>,
+    ctx: &Ctx,
+) -> Result<(Figures, Report)> {
+    let ListedNames { names, output, formulas } = *listed;
     let (mut count, mut linked) = (0u64, 0u64);
     let mut read = |take: &mut dyn FnMut(ListedEntity) -> Result<()>| -> Result<()> {
         super::eval::each_block(lines, |lines, texts| {
-            let found = encoder.entities(texts, ctx)?;
+            let found = find(texts)?;
             ctx.advance(texts.len() as u64)?;
             for ((line, text), found) in lines.iter().zip(texts).zip(found) {
                 for entity in found {
@@ -200,7 +244,7 @@ pub fn list_entities(
                     take(ListedEntity {
                         codes,
                         id: line.name().into_owned(),
-                        kind: entity.label,
+                        kind: entity.kind,
                         text: text[entity.range.clone()].to_owned(),
                         start: entity.range.start as u64,
                         end: entity.range.end as u64,
@@ -262,7 +306,7 @@ pub fn list_entities(
             output.display()
         ),
     }
-    let mut found = figures(json!({"entities": count, "ran": encoder.ran()}));
+    let mut found = figures(json!({"entities": count}));
     if names.is_some() {
         found.insert("entities_linked".to_owned(), linked.into());
     }

@@ -18,10 +18,10 @@ use chrono::NaiveDateTime;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use inkstone_base::data::Key;
-use inkstone_base::disk;
-use inkstone_base::language::Word;
-use inkstone_base::{ensure, message};
+use crate::data::Key;
+use crate::disk;
+use crate::language::Word;
+use crate::{ensure, message};
 
 #[cfg(target_endian = "big")]
 compile_error!("the numbers of model files are little-endian");
@@ -140,7 +140,7 @@ impl ModelFile {
     }
 
     /// Opens a model that must be of this kind and version.
-    pub(crate) fn open_kind(path: &Path, kind: &str, version: u32) -> Result<ModelFile> {
+    pub fn open_kind(path: &Path, kind: &str, version: u32) -> Result<ModelFile> {
         let file = ModelFile::open(path)?;
         file.expect(kind, version)?;
         Ok(file)
@@ -224,7 +224,7 @@ impl ModelFile {
     /// A section as numbers, in place.
     pub fn numbers<T: Pod>(&self, name: &str) -> Result<&[T]> {
         bytemuck::try_cast_slice(self.bytes(name)?).map_err(|error| {
-            inkstone_base::error!(
+            crate::error!(
                 "{}：{name} 一节已损坏：{error}",
                 "{}: section {name} is damaged: {error}",
                 self.path.display()
@@ -263,7 +263,7 @@ impl ModelFile {
 }
 
 /// Strings as one section: their number, where each ends (u64), and their bytes.
-pub(crate) fn pack_strings<'a>(strings: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
+pub fn pack_strings<'a>(strings: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
     let (mut ends, mut text) = (Vec::new(), Vec::new());
     for string in strings {
         text.extend_from_slice(string.as_bytes());
