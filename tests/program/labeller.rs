@@ -177,11 +177,12 @@ fn a_labeller_without_sense_is_refused_with_the_way_out() {
         assert!(!path.join("x.crf").exists());
         ran
     };
+    fs::write(path.join("dict.txt"), "公司\n净利润\n").unwrap();
     let templates = ["train", "crf", "-i", "words.txt", "-o", "x.crf", "--templates", "c0,x1"];
     assert_says(&run(path, &templates).stderr, &["none of c"]);
     assert_says(&train(&["-i", "words.txt", "--templates", "c0,b0"]), &["--words"]);
     assert_says(
-        &train(&["-i", "words.txt", "--words", "words.txt", "--templates", "c0"]),
+        &train(&["-i", "words.txt", "--words", "dict.txt", "--templates", "c0"]),
         &["no template looks at words"],
     );
     fs::write(path.join("few.jsonl"), "{\"text\":\"公司\",\"entities\":[]}\n").unwrap();
