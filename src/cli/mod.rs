@@ -42,7 +42,7 @@ pub use project::{
 pub use read::Read;
 pub use search::Search;
 pub use stock::Stock;
-pub(crate) use text::until;
+pub(crate) use text::time;
 pub use text::{Corpus, CsvText, Tokenize, Tokenizer, WordCut};
 pub use trace::Trace;
 pub use worker::Worker;

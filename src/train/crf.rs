@@ -7,7 +7,7 @@ use chrono::{NaiveDate, NaiveDateTime};
 use clap::Args;
 
 use super::trained;
-use crate::cli::until;
+use crate::cli::time;
 use crate::command::staged::staged;
 use crate::headless::Summary;
 use inkstone_base::job::Ctx;
@@ -35,7 +35,7 @@ pub struct Crf {
     /// Read only the documents known at this time (2023-12-31, or with a time of day). It needs lines with times.
     ///
     /// 只读此时（2023-12-31，或带时刻）已知的文档。须有带时间的行。
-    #[arg(long, value_name = "TIME", value_parser = until)]
+    #[arg(long, value_name = "TIME", value_parser = time)]
     pub until: Option<NaiveDateTime>,
     /// The model file.
     ///
