@@ -27,7 +27,7 @@ use inkstone_base::memory;
 use inkstone_base::message;
 use inkstone_base::remedy;
 use inkstone_base::signals::{self, Ending, Hearing};
-use inkstone_base::terms::term;
+use inkstone_base::terms::{self, term};
 use inkstone_base::width;
 use inkstone_tui::crash::Recorder;
 
@@ -437,7 +437,8 @@ fn pace(stage: &StageProgress) -> String {
         };
     }
     if !stage.note.is_empty() {
-        text += &format!(", {}", stage.note);
+        let note = terms::note(&stage.note);
+        text += &message!("，{note}", ", {note}");
     }
     text
 }

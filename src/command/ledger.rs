@@ -14,10 +14,10 @@ use crate::cli::{Global, Ledger as Args, LedgerAction};
 use crate::config::Config;
 use crate::headless::Summary;
 use crate::pipeline;
-use inkstone_base::ensure;
 use inkstone_base::figures::{count, number, signed};
-use inkstone_base::language::Word;
+use inkstone_base::language::{Language, Word};
 use inkstone_base::width::{left, right, shown as shown_text};
+use inkstone_base::{ensure, message};
 use inkstone_lab::ledger::{Book, BookTrial, Entry, Ledger, Looks, TrialTally};
 use inkstone_tables::project::Project;
 
@@ -179,7 +179,15 @@ fn table(list: &TrialList) -> Vec<String> {
         let numbers: String = numbers.iter().map(|text| right(text, 9)).collect();
         format!("{} {} {}{numbers}", right(id, 5), left(when, 16), left(name, NAME)).trim_end().to_owned()
     };
-    let mut lines = vec![line("id", "recorded (UTC)", "factor", ["runs", "Sharpe", "DSR", "p", "q"])];
+    let titles = [
+        Word("编号", "id"),
+        Word("时间（UTC）", "recorded (UTC)"),
+        Word("因子", "factor"),
+        Word("运行", "runs"),
+        Word("夏普", "Sharpe"),
+    ];
+    let [id, when, name, runs, sharpe] = titles.map(|title| title.to(Language::of_messages()));
+    let mut lines = vec![line(id, when, name, [runs, sharpe, "DSR", "p", "q"])];
     for row in &list.rows {
         let name = match (&row.factor, &row.deleted) {
             (Some(name), _) if row.lookahead => format!("{name} (LOOK-AHEAD)"),
@@ -198,20 +206,24 @@ fn table(list: &TrialList) -> Vec<String> {
     }
     let totals = &list.totals;
     lines.push(String::new());
-    lines.push(format!(
+    let counted = message!(
+        "{} 次试验（{} 个想法），运行 {} 次，删除 {}，缺失 {}",
         "{} looks ({} ideas), {} runs, {} deleted, {} missing",
         count(totals.trials),
         count(totals.independent),
         count(totals.runs),
         count(totals.deleted),
         count(totals.missing)
-    ));
-    lines.push(format!(
+    );
+    lines.push(counted.to_string());
+    let luck = message!(
+        "纯运气夏普上限 {}；过拟合概率 {}（{} 次试验）",
         "best Sharpe ratio expected by luck {}; probability of overfitting {} (of {} trials)",
         number(totals.expected_best, 2),
         number(totals.overfitting, 3),
         count(totals.overfitting_trials)
-    ));
+    );
+    lines.push(luck.to_string());
     lines
 }
 

@@ -260,7 +260,7 @@ fn figures(outcome: &Outcome) -> serde_json::Value {
     let book = &outcome.long_short;
     json!({
         "name": outcome.factor,
-        "alignment": outcome.alignment_in_words(),
+        "alignment": outcome.alignment_in_words().en,
         "lookahead": outcome.lookahead,
         "refused": outcome.refused.values,
         "coverage": outcome.coverage.mean_share(),

@@ -47,7 +47,7 @@ pub(crate) fn syntax_faults(text: &str) -> Vec<Fault> {
     let fault = |error: toml::de::Error| Fault {
         line: error.span().map_or(1, |span| line_of(text, span.start)),
         path: String::new(),
-        message: message!("TOML 语法错误：{}", "{}", error.message()),
+        message: message!("TOML 语法错误：“{}”", "{}", error.message()),
     };
     errors.into_iter().map(fault).collect()
 }

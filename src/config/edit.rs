@@ -145,7 +145,7 @@ impl<'t> Written<'t> {
     /// Reads a text; fails if it is not TOML.
     pub fn read(text: &'t str) -> Result<Written<'t>> {
         let document = Document::parse(text).map_err(|error: toml_edit::TomlError| {
-            inkstone_base::error!("这不是 TOML：{error}", "this is not TOML: {error}")
+            inkstone_base::error!("这不是 TOML：“{error}”", "this is not TOML: {error}")
         })?;
         Ok(Written { text, document })
     }
@@ -232,7 +232,7 @@ fn plain(choice: &impl serde::Serialize) -> String {
 
 fn document(text: &str) -> Result<DocumentMut> {
     text.parse().map_err(|error: toml_edit::TomlError| {
-        inkstone_base::error!("这不是 TOML：{error}", "this is not TOML: {error}")
+        inkstone_base::error!("这不是 TOML：“{error}”", "this is not TOML: {error}")
     })
 }
 

@@ -234,7 +234,10 @@ impl Config {
         let mut problems = match toml::Value::try_from(self) {
             Ok(values) => bounds::problems("", &values),
             Err(error) => {
-                vec![check::Problem::new("", message!("无法写成 TOML：{error}", "cannot be written as TOML: {error}"))]
+                vec![check::Problem::new(
+                    "",
+                    message!("无法写成 TOML：“{error}”", "cannot be written as TOML: {error}"),
+                )]
             }
         };
         problems.extend(validate::problems(self));

@@ -127,10 +127,10 @@ pub(super) fn problems(params: &Params, features: &[Feature], tokenizer: &Tokeni
             for name in &judged {
                 let Some(feature) = features.iter().find(|feature| feature.name == *name) else { continue };
                 if let Err(error) = put_over(feature, features, tokenizer, &settings) {
-                    let (value, error) = (shown(value), Message::of_error(&error));
+                    let (value, fault) = (shown(value), Message::of_error(&error));
                     let message = message!(
-                        "实验 {:?}，特征 {name:?}，取值 {value}：{error}",
-                        "experiment {:?}, feature {name:?}, value {value}: {error}",
+                        "实验 {:?}，特征 {name:?}，取值 {value}：{fault}",
+                        "experiment {:?}, feature {name:?}, value {value}: {fault}",
                         params.name
                     );
                     problems.push(((*path).to_owned(), message));

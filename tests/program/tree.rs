@@ -237,3 +237,24 @@ fn the_methods_name_tests_that_exist_and_the_same_in_both_languages() {
         assert!(all.contains(&format!("fn {test}(")), "docs/methods.md names {test}, which is no test");
     }
 }
+
+/// What a library says of an error is English: in a Chinese text it stands in quotes behind what failed.
+#[test]
+fn chinese_messages_quote_the_errors_of_libraries() {
+    let literal = regex::Regex::new(r#""(?:[^"\\]|\\.)*""#).unwrap();
+    let bare = regex::Regex::new(r"(?:^|[^“])\{(?:error|err|e)(?::#)?\}").unwrap();
+    let mut quoted = 0;
+    for (path, text) in sources(&["src", "crates"]) {
+        let text = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let product = !["tests.rs", "testing.rs"].iter().any(|name| path.ends_with(name));
+        for line in text.lines().filter(|line| product && !line.trim_start().starts_with("//")) {
+            let chinese =
+                literal.find_iter(line).filter(|found| found.as_str().chars().any(|c| ('一'..='龥').contains(&c)));
+            for found in chinese {
+                quoted += usize::from(found.as_str().contains("“{e"));
+                assert!(!bare.is_match(found.as_str()), "{}: {}", path.display(), found.as_str());
+            }
+        }
+    }
+    assert!(quoted > 10, "{quoted} quoted errors: is the test out of date?");
+}

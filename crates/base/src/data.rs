@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::code::Code;
 use crate::language::{Message, Word};
+use crate::{message, terms};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -248,15 +249,16 @@ impl Report {
         }
         let mut reasons: Vec<_> = self.dropped.iter().collect();
         reasons.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
-        let reasons: Vec<String> = reasons.iter().map(|(reason, n)| format!("{n} × {reason}")).collect();
+        let reason = |(reason, n): &(&String, &u64)| message!("{n} × {}", "{n} × {}", terms::term(reason));
+        let reasons = Message::joined(reasons.iter().map(reason), Word("；", "; "));
         crate::bail!(
             "{} 的 {1} 行中剔除了 {lost} 行（{2:.1} %），超过上限 {3:.1} %（{setting}）：{4}",
             "{} lost {lost} of {} rows ({:.1} %), more than the limit of {:.1} % ({setting}): {}",
-            self.stage,
+            terms::term(&self.stage),
             self.rows_in,
             100.0 * lost as f64 / self.rows_in as f64,
             100.0 * max_loss,
-            reasons.join("; ")
+            reasons
         );
     }
 }

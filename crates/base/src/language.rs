@@ -11,7 +11,7 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Error;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// A language of screens and reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,10 +80,13 @@ impl Language {
         let mut causes = Vec::new();
         let mut before = String::new();
         for cause in error.chain() {
+            // A library's own words follow what failed in Chinese, as a quotation.
+            let own =
+                |text: String| if self == Language::Zh && is_prose(&text) { format!("“{text}”") } else { text };
             // The English text decides, so that the causes are the same in both languages.
             let english = text(cause, Language::En);
             if causes.is_empty() || !before.ends_with(&english) {
-                causes.push(text(cause, self));
+                causes.push(if causes.is_empty() { text(cause, self) } else { own(text(cause, self)) });
                 before = english;
             }
         }
@@ -94,6 +97,12 @@ impl Language {
     pub fn error(self, error: &Error) -> String {
         self.causes(error).join(if self == Language::Zh { "：" } else { ": " })
     }
+}
+
+/// True for a text of several English words and no Chinese ones.
+fn is_prose(text: &str) -> bool {
+    let is_word = |word: &&str| word.len() > 1 && word.bytes().all(|b| b.is_ascii_alphabetic());
+    text.is_ascii() && text.split(' ').filter(is_word).count() > 2
 }
 
 /// Sets the language of messages on a thread while it lives.
@@ -225,6 +234,11 @@ impl Deref for Message {
 }
 
 impl std::error::Error for Message {}
+
+/// Writes a message in the language of messages alone, for output that people read and no file keeps.
+pub fn in_language<S: Serializer>(message: &Message, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(message)
+}
 
 /// A message as files have it: both texts, or in files of earlier versions the English one alone.
 #[derive(Deserialize)]
@@ -361,6 +375,16 @@ mod tests {
             "source \"news\": cannot open a.csv: No such file or directory (os error 2)"
         );
         assert_eq!(format!("{error:#}"), Language::En.error(&error));
+    }
+
+    #[test]
+    fn the_words_of_a_library_are_quoted_behind_what_failed() {
+        let library = anyhow::anyhow!("expected a comma at line 3");
+        let error = library.context(message!("无法读取 {}", "cannot read {}", "a.json"));
+        assert_eq!(Language::Zh.error(&error), "无法读取 a.json：“expected a comma at line 3”");
+        assert_eq!(Language::En.error(&error), "cannot read a.json: expected a comma at line 3");
+        let name = anyhow::anyhow!("data/a.csv").context(message!("无法读取", "cannot read"));
+        assert_eq!(Language::Zh.error(&name), "无法读取：data/a.csv");
     }
 
     #[test]

@@ -225,7 +225,7 @@ impl ModelFile {
     pub fn numbers<T: Pod>(&self, name: &str) -> Result<&[T]> {
         bytemuck::try_cast_slice(self.bytes(name)?).map_err(|error| {
             crate::error!(
-                "{}：{name} 一节已损坏：{error}",
+                "{}：{name} 一节已损坏：“{error}”",
                 "{}: section {name} is damaged: {error}",
                 self.path.display()
             )

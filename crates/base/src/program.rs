@@ -58,7 +58,8 @@ impl Program<'_> {
         let mut child = match command.spawn() {
             Ok(child) => KilledChild(child),
             Err(error) => {
-                let failure = Some(message!("无法启动 {program:?}：{error}", "{program:?} cannot be started: {error}"));
+                let why = Message::of_error(&error.into());
+                let failure = Some(message!("无法启动 {program:?}：{why}", "{program:?} cannot be started: {why}"));
                 return Ok(ProgramEnd { failure, stderr: Vec::new() });
             }
         };

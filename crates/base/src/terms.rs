@@ -14,7 +14,7 @@ pub fn term(key: &str) -> Message {
     if let Some((stage, of)) = key.split_once(' ')
         && let Some((_, zh)) = STAGES.iter().find(|(english, _)| *english == stage)
     {
-        return Message { zh: format!("{zh} {of}"), en: key.to_owned() };
+        return Message { zh: format!("{zh} {}", derived(of.strip_prefix("of ").unwrap_or(of))), en: key.to_owned() };
     }
     if let Some((first, rest)) = key.split_once(": ")
         && let (Some(first), Some(rest)) = (chinese(first), chinese(rest))
@@ -22,6 +22,22 @@ pub fn term(key: &str) -> Message {
         return Message { zh: format!("{first}：{rest}"), en: key.to_owned() };
     }
     Message { zh: key.to_owned(), en: key.to_owned() }
+}
+
+/// What a stage notes of itself while it works: figures with names, as `epoch 2, loss 0.2413, lr 0.02100`; anything else stays as it is.
+pub fn note(text: &str) -> Message {
+    let part = |part: &str| match part.split_once(' ') {
+        Some(("epoch", n)) => format!("第 {n} 轮"),
+        Some(("loss", loss)) => format!("损失 {loss}"),
+        Some(("lr", rate)) => format!("学习率 {rate}"),
+        _ => part.to_owned(),
+    };
+    Message { zh: text.split(", ").map(part).collect::<Vec<_>>().join("，"), en: text.to_owned() }
+}
+
+/// The name of a feature; that of its variant with masked names says so.
+fn derived(name: &str) -> String {
+    name.strip_suffix(" · masked").map_or_else(|| name.to_owned(), |name| format!("{name} · 遮盖公司名"))
 }
 
 fn chinese(key: &str) -> Option<String> {
@@ -570,6 +586,8 @@ mod tests {
     fn keys_of_several_parts_are_shown_part_by_part() {
         let zh = |key: &str| term(key).zh;
         assert_eq!(zh("extract tone"), "特征 tone");
+        assert_eq!(zh("extract tone · masked"), "特征 tone · 遮盖公司名");
+        assert_eq!(zh("audit of rating"), "审查 rating");
         assert_eq!(zh("leave out"), "剔除");
         assert_eq!(zh("value: not traded on the day of entry"), "因子值：买入日未交易");
         assert_eq!(zh("bytes that are not UTF-8"), "有字节不属于 UTF-8");
@@ -579,6 +597,12 @@ mod tests {
             (zh("rank_ic_5"), zh("语气 · tail:512")),
             ("RankIC（5 日）".to_owned(), "语气 · tail:512".to_owned())
         );
+    }
+
+    #[test]
+    fn figures_of_a_training_are_named_in_chinese() {
+        assert_eq!(note("epoch 2, loss 0.2413, lr 0.02100").zh, "第 2 轮，损失 0.2413，学习率 0.02100");
+        assert_eq!(note("3/12").zh, "3/12");
     }
 
     #[test]

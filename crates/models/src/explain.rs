@@ -2,6 +2,7 @@
 //!
 //! `score = intercept + sum of the parts' values + rest`, as far as the formula is a sum; a formula that is not says so.
 
+use inkstone_base::language::{Message, in_language};
 use serde::{Serialize, Serializer};
 
 /// A score taken apart.
@@ -11,7 +12,8 @@ pub struct Explanation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
     /// The formula of the score, in the names of the parts' details.
-    pub formula: String,
+    #[serde(serialize_with = "in_language")]
+    pub formula: Message,
     pub score: f64,
     /// The score of an empty document.
     pub intercept: f64,
@@ -75,7 +77,7 @@ mod tests {
     fn explanation() -> Explanation {
         let part = |(token, value): (&str, f64)| Part { token: token.to_owned(), value, detail: vec![("tf", 1.0)] };
         let terms: Vec<Part> = [("增长", 0.5), ("的", 0.1), ("下滑", -0.75), ("了", 0.1)].map(part).into();
-        Explanation { formula: "sum".into(), score: -0.05, terms, ..Explanation::default() }
+        Explanation { formula: Message::same("sum"), score: -0.05, terms, ..Explanation::default() }
     }
 
     #[test]

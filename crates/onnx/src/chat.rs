@@ -91,7 +91,7 @@ impl ChatTemplate {
             Err(Error::new(ErrorKind::InvalidOperation, message))
         });
         environment.add_template_owned("chat", source).map_err(|error| {
-            error!("{} 的模板无法使用：{error:#}", "the template of {} cannot be used: {error:#}", file.display())
+            error!("{} 的模板无法使用：“{error:#}”", "the template of {} cannot be used: {error:#}", file.display())
         })?;
         Ok(ChatTemplate { environment, system, marks, file })
     }
@@ -105,7 +105,7 @@ impl ChatTemplate {
         let fields = context! { messages, bos_token, eos_token, add_generation_prompt => true };
         let failed = |error: Error| {
             error!(
-                "{} 的模板无法填写：{error:#}",
+                "{} 的模板无法填写：“{error:#}”",
                 "the template of {} cannot be filled: {error:#}",
                 self.file.display()
             )

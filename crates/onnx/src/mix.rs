@@ -73,7 +73,7 @@ pub fn learn_mix(data: &Layered<'_>, params: &MixParams, ctx: &Ctx) -> Result<Mi
         let step = learned.gradient(data, &scales, params.l2);
         (loss, accuracy) = (step.loss, step.accuracy);
         adam.step(&mut learned.values, &step.gradient);
-        ctx.note(format!("epoch {} · loss {loss:.4}", epoch + 1));
+        ctx.note(format!("epoch {}, loss {loss:.4}", epoch + 1));
         ctx.advance(1)?;
     }
     ensure!(

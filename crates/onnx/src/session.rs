@@ -305,11 +305,11 @@ impl Session {
             Err(cancelled) => anyhow::Error::from(cancelled),
             Ok(()) if ["out of data bounds", "broadcast an axis"].iter().any(|sign| error.message().contains(sign)) => {
                 error!(
-                    "{shown} 没有所给词元或位置的向量：分词器属于另一模型，或窗口长于模型的位置数（onnx.max_tokens）（{error}）",
+                    "{shown} 没有所给词元或位置的向量：分词器属于另一模型，或窗口长于模型的位置数（onnx.max_tokens）（“{error}”）",
                     "{shown} has no vector for a token or a place that it was given: the tokenizer is that of another model, or windows are longer than the model has places (onnx.max_tokens) ({error})"
                 )
             }
-            Ok(()) => error!("{shown} 运行时失败：{error}", "{shown} failed while it ran: {error}"),
+            Ok(()) => error!("{shown} 运行时失败：“{error}”", "{shown} failed while it ran: {error}"),
         };
         // On a device, values that are kept stay in its memory; those that are read come back, into memory that it can write to.
         let mut binding = self.inner.create_binding()?;

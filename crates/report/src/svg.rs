@@ -75,7 +75,7 @@ pub(crate) fn picture(name: &str, size: (u32, u32), draw: impl FnOnce(&Canvas<'_
 
 /// An error of the drawing, which borrows, as one that travels.
 pub(crate) fn failed<E: std::error::Error + Send + Sync>(error: DrawingAreaErrorKind<E>) -> anyhow::Error {
-    error!("无法绘制图表：{error}", "cannot draw a chart: {error}")
+    error!("无法绘制图表：“{error}”", "cannot draw a chart: {error}")
 }
 
 /// Text without the characters that no XML file may hold; control characters become their pictures.

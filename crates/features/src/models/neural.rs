@@ -17,6 +17,7 @@ use crate::models::ngram::eval::{DOCUMENT, names, rows, write_table};
 use crate::standalone::numbered::{Numbered, WordReading};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
+use inkstone_base::message;
 use inkstone_models::checkpoint::Checkpoint;
 use inkstone_models::neural::{LanguageKind, LanguageParams, LanguageScorer, LanguageWords, NeuralLanguage};
 use inkstone_models::ngram::{END, MARKS, Score};
@@ -176,7 +177,10 @@ impl Fitted for Opened<LanguageScorer> {
         };
         let terms: Vec<Part> = texts.into_iter().zip(numbers).zip(&scored[0].numbers).map(part).collect();
         Ok(Explanation {
-            formula: format!("surprise = sum of -log10_prob / {n} tokens"),
+            formula: message!(
+                "surprise = 各词 -log10_prob / {n} 个词之和",
+                "surprise = sum of -log10_prob / {n} tokens"
+            ),
             score: terms.iter().map(|part| part.value).sum(),
             terms,
             ..Explanation::default()

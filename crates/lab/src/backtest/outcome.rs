@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::by_horizon::ByHorizon;
 use super::preset::Preset;
+use inkstone_base::language::{Message, Word};
+use inkstone_base::message;
 use inkstone_base::stats::mean;
 use inkstone_market::Price;
 
@@ -212,28 +214,42 @@ impl Outcome {
     }
 
     /// The alignment in words, for every table.
-    pub fn alignment_in_words(&self) -> String {
+    pub fn alignment_in_words(&self) -> Message {
         let Alignment { delay, price, known_before, horizons, preset } = &self.alignment;
-        let (price, time) = (price.name(), known_before.format("%H:%M"));
-        let day = match delay {
-            0 => "of the same day t".to_owned(),
-            _ => format!("of day t{delay:+}"),
+        let time = known_before.format("%H:%M").to_string();
+        let price = match price {
+            Price::Open => Word("开盘价", "open"),
+            Price::Close => Word("收盘价", "close"),
+            Price::Vwap => Word("均价", "vwap"),
         };
-        let held: Vec<String> = horizons.iter().map(ToString::to_string).collect();
-        let rule = if self.lookahead {
-            format!("LOOK-AHEAD: values known only at or after {time} {day} were used all the same")
-        } else {
-            format!("known before {time} {day}")
+        let day = match delay {
+            0 => message!("t 日", "of the same day t"),
+            _ => message!("t{delay:+} 日", "of day t{delay:+}"),
+        };
+        let held = Message::joined(horizons.iter().map(Message::same), Word("、", ", "));
+        let rule = match self.lookahead {
+            true => message!(
+                "【未来函数】用了{day} {time} 或之后才可知的值",
+                "LOOK-AHEAD: values known only at or after {time} {day} were used all the same"
+            ),
+            false => message!("在{day} {time} 之前可知", "known before {time} {day}"),
         };
         let preset = match preset {
-            Preset::Default => "",
-            Preset::Alphalens => "; alphalens rules",
-            Preset::Qlib => "; qlib rules",
+            Preset::Default => Word("", ""),
+            Preset::Alphalens => Word("；alphalens 规则", "; alphalens rules"),
+            Preset::Qlib => Word("；qlib 规则", "; qlib rules"),
         };
-        format!(
-            "value of day t, {rule}; bought at the {price} {day}, sold at the {price} {} trading days later{preset}",
-            held.join(", ")
-        )
+        let (zh, en) = (
+            format!(
+                "t 日的值，{}；{}{}买入，{} 个交易日后{}卖出{}",
+                rule.zh, day.zh, price.0, held.zh, price.0, preset.0
+            ),
+            format!(
+                "value of day t, {}; bought at the {} {}, sold at the {} {} trading days later{}",
+                rule.en, price.1, day.en, price.1, held.en, preset.1
+            ),
+        );
+        Message { zh, en }
     }
 }
 

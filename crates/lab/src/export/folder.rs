@@ -20,6 +20,7 @@ use walkdir::WalkDir;
 
 use super::{FileEntry, Format, Manifest, arrow, csv};
 use inkstone_base::disk::{self, Damage, Formulas, MARKER, Room};
+use inkstone_base::language::Message;
 use inkstone_base::lock::{self, Attempt, Lock};
 use inkstone_base::{bail, message};
 
@@ -240,8 +241,9 @@ fn written_files(folder: &Path) -> Result<BTreeSet<String>> {
         // Without it nobody can tell which files are the export's.
         Err(error) if error.is::<Damage>() => {
             bail!(
-                "{error:#}；什么也没有写：请删除文件夹 {}，或另选一个",
-                "{error:#}; nothing was written: remove the folder {}, or choose another",
+                "{}；什么也没有写：请删除文件夹 {}，或另选一个",
+                "{}; nothing was written: remove the folder {}, or choose another",
+                Message::of_error(&error),
                 folder.display()
             )
         }

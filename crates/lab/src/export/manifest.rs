@@ -76,7 +76,7 @@ impl BacktestNote {
         let dates = &outcome.coverage.dates;
         BacktestNote {
             factor: outcome.factor.clone(),
-            alignment: outcome.alignment_in_words(),
+            alignment: outcome.alignment_in_words().en,
             lookahead: outcome.lookahead,
             refused: outcome.refused.values,
             dates: dates.first().copied().zip(dates.last().copied()),

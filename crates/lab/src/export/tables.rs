@@ -260,7 +260,7 @@ fn summary(outcome: &Outcome) -> Result<DataFrame> {
         Series::new("figure".into(), names).into_column(),
         Series::new("horizon".into(), horizons).into_column(),
         reals("value", rows.iter().map(|(_, _, value)| *value)),
-        Series::new("alignment".into(), vec![outcome.alignment_in_words(); rows.len()]).into_column(),
+        Series::new("alignment".into(), vec![outcome.alignment_in_words().en; rows.len()]).into_column(),
     ])
 }
 

@@ -359,7 +359,7 @@ fn the_manifest_lists_every_file_with_its_hash_and_the_bytes_repeat() {
     let read: Manifest = disk::read_json(&one.join("manifest.json")).unwrap();
     assert_eq!((read.provenance.seed, read.files.len()), (7, found));
     assert_eq!(read.provenance.versions["inkstone"], env!("CARGO_PKG_VERSION"));
-    assert_eq!(read.backtests[0].alignment, outcome().alignment_in_words());
+    assert_eq!(read.backtests[0].alignment, outcome().alignment_in_words().en);
 }
 
 /// A file that no file system takes.

@@ -164,10 +164,10 @@ pub fn run(subject: &Subject<'_>, params: &Params, ctx: &Ctx) -> Result<(Vec<Ver
     ];
     let mut report = Report::new("lint");
     let mut verdicts = Vec::with_capacity(checks.len());
-    for check in checks {
+    for (done, check) in checks.iter().enumerate() {
         let verdict = check()?;
         ctx.advance(1)?;
-        ctx.note(format!("{:?}: {:?}", verdict.check, verdict.standing));
+        ctx.note(format!("{}/{}", done + 1, checks.len()));
         verdicts.push(verdict);
     }
     report.rows_in = verdicts.len() as u64;

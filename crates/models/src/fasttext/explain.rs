@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use super::{FastText, Form};
 use crate::{Explanation, Part, component_names};
 
-use inkstone_base::language::Word;
+use inkstone_base::language::{Message, Word};
 use inkstone_base::message;
 
 impl FastText {
@@ -61,7 +61,11 @@ impl FastText {
             None => names[label].to_owned(),
         };
         let score = terms.iter().map(|part| part.value).sum();
-        let formula = format!("{formula} = sum of count x weight / {} features", features.len());
+        let n = features.len();
+        let formula = message!(
+            "{formula} = 各项 count x weight / {n} 个特征之和",
+            "{formula} = sum of count x weight / {n} features"
+        );
         Ok(Explanation { of: Some(lead), formula, score, terms, ..Explanation::default() }.largest_first())
     }
 
@@ -97,7 +101,10 @@ impl FastText {
         let terms: Vec<Part> = parts.iter().map(part).collect();
         let explanation = Explanation {
             of: Some(names[component].clone()),
-            formula: format!("sum of count x coordinate / {n} tokens with a vector, of vectors of length 1"),
+            formula: message!(
+                "各词 count x coordinate / {n} 个有向量的词之和，向量长度归一",
+                "sum of count x coordinate / {n} tokens with a vector, of vectors of length 1"
+            ),
             score: terms.iter().map(|part| part.value).sum(),
             terms,
             ..Explanation::default()
@@ -106,7 +113,7 @@ impl FastText {
     }
 
     /// The vector whose product with the hidden one is the score of a label, what it is held against, and what the score is.
-    fn direction(&self, label: usize, other: Option<usize>) -> (Vec<f32>, Option<usize>, String) {
+    fn direction(&self, label: usize, other: Option<usize>) -> (Vec<f32>, Option<usize>, Message) {
         let names = self.label_names();
         let own = |label: usize| self.output.row(label as u32);
         match (&self.tree, self.params.loss, other) {
@@ -116,13 +123,13 @@ impl FastText {
                     let sign = if right { 1.0 } else { -1.0 };
                     sum.iter_mut().zip(self.output.row(node)).for_each(|(sum, value)| *sum += sign * value);
                 }
-                (sum, None, format!("sum of the turns towards {}", names[label]))
+                (sum, None, message!("通往 {} 的各次转向之和", "sum of the turns towards {}", names[label]))
             }
             (None, super::Loss::Softmax, Some(other)) => {
                 let held = own(label).iter().zip(own(other)).map(|(a, b)| a - b).collect();
-                (held, Some(other), format!("ln(p({}) / p({}))", names[label], names[other]))
+                (held, Some(other), Message::same(format!("ln(p({}) / p({}))", names[label], names[other])))
             }
-            (None, ..) => (own(label), None, format!("ln(p({0}) / (1 - p({0})))", names[label])),
+            (None, ..) => (own(label), None, Message::same(format!("ln(p({0}) / (1 - p({0})))", names[label]))),
         }
     }
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Candidates;
 use crate::{Explanation, Part};
+use inkstone_base::message;
 use inkstone_text::rank::{DAMPING, Graph, Until};
 
 /// Whose TextRank.
@@ -144,13 +145,16 @@ impl Ranking {
         let rest = score - intercept - terms.iter().map(|part| part.value).sum::<f64>();
         let (damping, base) = (self.damping, 1.0 - self.damping);
         let formula = match self.rule {
-            Rule::Paper => format!(
+            Rule::Paper => message!(
+                "score = {base:.4} + 对各邻词求和：{damping} x weight / strength x rank；rest：再扫一遍会移动的量",
                 "score = {base:.4} + sum over neighbours of {damping} x weight / strength x rank; rest: what a further sweep would move"
             ),
-            Rule::Jieba => format!(
+            Rule::Jieba => message!(
+                "score = (r - {:.6}) / {:.6}，r = {base:.4} + 对各邻词求和：{damping} x weight / strength x rank；rest：第十一遍会移动的量",
                 "score = (r - {:.6}) / {:.6} with r = {base:.4} + sum over neighbours of {damping} x weight / strength x rank; rest: \
                  what an eleventh sweep would move",
-                self.scale.0, self.scale.1
+                self.scale.0,
+                self.scale.1
             ),
         };
         let of = Some(word.to_owned());

@@ -9,6 +9,7 @@ use super::Candidates;
 use crate::{Explanation, Part, Vectorizer};
 use inkstone_text::{Counter, VocabularyParams};
 
+use inkstone_base::language::Word;
 use inkstone_base::{ensure, message};
 
 /// Inverse document frequencies of words, natural logarithms.
@@ -94,11 +95,13 @@ impl Idf {
             ("candidates", words.counts().iter().sum::<u64>() as f64),
             ("idf", self.get(word)),
         ];
-        let known =
-            if self.by_word.contains_key(word) { "" } else { "; the word is unknown and has the idf of such words" };
+        let known = match self.by_word.contains_key(word) {
+            true => Word("", ""),
+            false => Word("；该词未知，取未知词的 idf", "; the word is unknown and has the idf of such words"),
+        };
         Some(Explanation {
             of: Some(word.to_owned()),
-            formula: format!("score = count / candidates x idf{known}"),
+            formula: message!("score = count / candidates x idf{known}", "score = count / candidates x idf{known}"),
             score,
             terms: vec![Part { token: word.to_owned(), value: score, detail }],
             ..Explanation::default()
@@ -136,7 +139,7 @@ mod tests {
         let explained = idf.explain(&document, "回购").unwrap();
         assert_eq!(explained.score, scores[1]);
         assert_eq!(explained.terms[0].detail, [("count", 2.0), ("candidates", 5.0), ("idf", 2f64.ln() + 1.0)]);
-        assert!(idf.explain(&document, "注销").unwrap().formula.contains("unknown"));
+        assert!(idf.explain(&document, "注销").unwrap().formula.en.contains("unknown"));
         assert!(idf.explain(&document, "增长").is_none());
         let params = VectorizerParams { min_df: DfLimit::Count(1), ..VectorizerParams::default() };
         let analyzer = Analyzer::new(&params, None).unwrap();

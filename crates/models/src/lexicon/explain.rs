@@ -2,6 +2,7 @@
 
 use super::{Lexicon, ToneScale};
 use crate::{Explanation, Part};
+use inkstone_base::language::Word;
 
 impl Lexicon {
     /// The contribution of each tone word of a document to its tone, in the order of the text.
@@ -10,11 +11,17 @@ impl Lexicon {
         let (by, formula) = match self.params.scale {
             ToneScale::Balance => (
                 f64::from(tone.positive + tone.negative),
-                "(P - N) / (P + N): each word gives weight / (P + N); weight = the list's x degree, turned by negation and by a burden",
+                Word(
+                    "(P - N) / (P + N)：每个词为 weight / (P + N)；weight = 词表权重 x degree，遇否定与负担词变号",
+                    "(P - N) / (P + N): each word gives weight / (P + N); weight = the list's x degree, turned by negation and by a burden",
+                ),
             ),
             ToneScale::PerToken => (
                 f64::from(tone.tokens),
-                "(P - N) / tokens: each word gives weight / tokens; weight = the list's x degree, turned by negation and by a burden",
+                Word(
+                    "(P - N) / tokens：每个词为 weight / tokens；weight = 词表权重 x degree，遇否定与负担词变号",
+                    "(P - N) / tokens: each word gives weight / tokens; weight = the list's x degree, turned by negation and by a burden",
+                ),
             ),
         };
         let part = |hit: super::Hit| Part {
@@ -30,7 +37,7 @@ impl Lexicon {
             token: hit.word,
         };
         let terms = hits.into_iter().map(part).collect();
-        Explanation { formula: formula.to_owned(), score: f64::from(tone.tone), terms, ..Explanation::default() }
+        Explanation { formula: formula.into(), score: f64::from(tone.tone), terms, ..Explanation::default() }
     }
 }
 

@@ -34,7 +34,8 @@ impl Lsa {
             .collect();
         let explanation = Explanation {
             of: Some(format!("c{}", component + 1)),
-            formula: format!(
+            formula: message!(
+                "各词 weight x 在 c{} 上的载荷之和，该分量载荷最大的词为 {}；weight = {}",
                 "sum of weight x loading on c{}, whose largest loadings are {}; weight = {}",
                 component + 1,
                 leading.join(", "),

@@ -3,6 +3,7 @@
 use super::lm::LanguageModel;
 use super::words::{END, MARKS, UNKNOWN};
 use crate::{Explanation, Part};
+use inkstone_base::language::Word;
 
 /// Names of the weights of contexts by their order.
 const WEIGHTS: [&str; 7] = ["backoff_0", "backoff_1", "backoff_2", "backoff_3", "backoff_4", "backoff_5", "backoff_6"];
@@ -29,9 +30,12 @@ impl LanguageModel {
         };
         let terms = words.map(&mut part).collect();
         Explanation {
-            formula: "log10 p(document) = sum over tokens and </s> of log10_ngram of the longest known n-gram that ends in the \
-                      token (of `order` words) + backoff_n of each longer known context, of n words, that it does not follow"
-                .to_owned(),
+            formula: Word(
+                "log10 p(document) = 对各词与 </s> 求和：以该词结尾的最长已知 n-gram（`order` 个词）的 log10_ngram + 它未接续的每个更长已知上文（n 个词）的 backoff_n",
+                "log10 p(document) = sum over tokens and </s> of log10_ngram of the longest known n-gram that ends in the \
+                      token (of `order` words) + backoff_n of each longer known context, of n words, that it does not follow",
+            )
+            .into(),
             score,
             terms,
             ..Explanation::default()

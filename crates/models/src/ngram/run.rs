@@ -75,7 +75,7 @@ impl SortedRun {
     pub(super) fn records(&self) -> Result<Records<'_>> {
         let numbers = match &self.map {
             Some(bytes) => bytemuck::try_cast_slice(bytes).map_err(|error| {
-                inkstone_base::error!("一段计数无法读回：{error}", "a run of counts cannot be read back: {error}")
+                inkstone_base::error!("一段计数无法读回：“{error}”", "a run of counts cannot be read back: {error}")
             })?,
             None => &[],
         };

@@ -16,7 +16,8 @@ use super::{Explanation, Part, WordVectors};
 
 pub use fit::PooledText;
 
-use inkstone_base::ensure;
+use inkstone_base::language::Word;
+use inkstone_base::{ensure, message};
 
 /// How the vectors of words become one of a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -240,8 +241,11 @@ impl Pooling {
         }
         let score = f64::from(row[component]);
         let formula = match form {
-            PoolingForm::Max => "the largest coordinate".to_owned(),
-            _ => format!("sum of count x weight x coordinate / {total:.4}, less the common part"),
+            PoolingForm::Max => Word("最大的坐标", "the largest coordinate").into(),
+            _ => message!(
+                "各词 count x weight x coordinate / {total:.4} 之和，减去共同部分",
+                "sum of count x weight x coordinate / {total:.4}, less the common part"
+            ),
         };
         let intercept = score - terms.iter().map(|part| part.value).sum::<f64>();
         Explanation {

@@ -3,11 +3,15 @@
 use super::Sestm;
 use crate::sparse::Row;
 use crate::{Explanation, Part};
+use inkstone_base::language::Word;
 
 /// At the maximum the pulls of the words balance that of the penalty: with `pull_j = d_j / s (O+_j - O-_j) / (p O+_j + (1 - p) O-_j)`,
 /// `sum_j pull_j = lambda (2 p - 1) / (p (1 - p))`. So `p - 1/2` is the sum of `pull_j p (1 - p) / (2 lambda)`, exactly.
-const FORMULA: &str = "p - 1/2 = sum of pull x p (1 - p) / (2 lambda), pull = count / words x (O+ - O-) / (p O+ + (1 - p) O-); p = argmax \
-                       of sum count / words x log(p O+ + (1 - p) O-) + lambda log(p (1 - p))";
+const FORMULA: Word = Word(
+    "p - 1/2 = 各词 pull x p (1 - p) / (2 lambda) 之和，pull = count / words x (O+ - O-) / (p O+ + (1 - p) O-)；p 使 各词 count / words x log(p O+ + (1 - p) O-) 之和 + lambda log(p (1 - p)) 最大",
+    "p - 1/2 = sum of pull x p (1 - p) / (2 lambda), pull = count / words x (O+ - O-) / (p O+ + (1 - p) O-); p = argmax \
+                       of sum count / words x log(p O+ + (1 - p) O-) + lambda log(p (1 - p))",
+);
 
 impl Sestm {
     /// The contribution of each screened word of a document to its score, the largest first.
@@ -37,7 +41,7 @@ impl Sestm {
         };
         let terms = topics.found(row).into_iter().map(part).collect();
         let explanation =
-            Explanation { formula: FORMULA.to_owned(), score: score.score(), terms, ..Explanation::default() };
+            Explanation { formula: FORMULA.into(), score: score.score(), terms, ..Explanation::default() };
         explanation.largest_first()
     }
 }

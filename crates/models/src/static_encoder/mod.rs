@@ -317,7 +317,10 @@ impl StaticEncoder {
         };
         let explanation = Explanation {
             of: Some(format!("c{}", component + 1)),
-            formula: format!("sum of count x weight x coordinate / {divisor:.4}"),
+            formula: message!(
+                "各词 count x weight x coordinate / {divisor:.4} 之和",
+                "sum of count x weight x coordinate / {divisor:.4}"
+            ),
             score: f64::from(row[component]),
             terms: runs.into_iter().map(part).collect(),
             ..Explanation::default()

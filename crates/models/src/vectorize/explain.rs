@@ -1,7 +1,11 @@
 //! Explanations of the weights of a row.
 
+use std::fmt;
+
 use super::{Analyzer, Fields, Formula, Norm, Vectorizer};
 use crate::{Explanation, Part};
+use inkstone_base::language::{Message, Word};
+use inkstone_base::message;
 
 impl Vectorizer {
     /// The weight of each column in a document, in column order, with the numbers behind it. The score is the sum of the
@@ -29,11 +33,16 @@ impl Vectorizer {
         };
         let terms: Vec<Part> = counts.iter().map(part).collect();
         let score = terms.iter().map(|part| part.value).sum();
-        Explanation { formula: format!("sum of {}", self.formula()), score, terms, ..Explanation::default() }
+        Explanation {
+            formula: message!("各词 {0} 之和", "sum of {0}", self.formula()),
+            score,
+            terms,
+            ..Explanation::default()
+        }
     }
 
     /// The weight of a term, in the names of the details.
-    pub fn formula(&self) -> String {
+    pub fn formula(&self) -> Message {
         let n = self.documents;
         let tf = if self.params.sublinear_tf { "(1 + ln count)" } else { "count" };
         let weight = match self.params.formula {
@@ -52,14 +61,18 @@ impl Vectorizer {
             ),
             Formula::LogCount => "ln(1 + count)".to_owned(),
             Formula::Count => "count".to_owned(),
-            Formula::Binary => "1 for each term that occurs".to_owned(),
+            Formula::Binary => return self.with_norm(Word("出现的词为 1", "1 for each term that occurs")),
         };
+        self.with_norm(weight)
+    }
+
+    fn with_norm(&self, weight: impl fmt::Display) -> Message {
         let norm = match self.weighting.norm {
-            Norm::L2 => ", over norm = the root of the sum of their squares",
-            Norm::L1 => ", over norm = the sum of their absolute values",
-            Norm::Formula | Norm::None => "",
+            Norm::L2 => Word("，再除以 norm = 平方和的平方根", ", over norm = the root of the sum of their squares"),
+            Norm::L1 => Word("，再除以 norm = 绝对值之和", ", over norm = the sum of their absolute values"),
+            Norm::Formula | Norm::None => Word("", ""),
         };
-        weight + norm
+        message!("{weight}{norm}", "{weight}{norm}")
     }
 
     /// The name of a column; `#` and its number where terms are hashed.

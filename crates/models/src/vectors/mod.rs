@@ -17,7 +17,7 @@ use super::{Explanation, Part};
 pub use file::Training;
 pub use formats::{VectorFormat, is_vectors, read_vectors};
 
-use inkstone_base::ensure;
+use inkstone_base::{ensure, message};
 
 #[derive(Clone, Debug)]
 pub struct WordVectors {
@@ -163,7 +163,11 @@ impl WordVectors {
         let terms: Vec<Part> = numbers.chunk_by(|a, b| a == b).map(part).collect();
         let explanation = Explanation {
             of: Some(format!("c{}", component + 1)),
-            formula: format!("sum of count x coordinate / {} known tokens", numbers.len()),
+            formula: message!(
+                "各词 count x coordinate / {} 个已知词之和",
+                "sum of count x coordinate / {} known tokens",
+                numbers.len()
+            ),
             score: terms.iter().map(|part| part.value).sum(),
             terms,
             ..Explanation::default()

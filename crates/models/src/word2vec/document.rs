@@ -16,6 +16,7 @@ use super::{Architecture, Word2vecParams};
 use crate::random::Random;
 use crate::{Explanation, ModelFile, ModelHeader, Part, pack_strings, write_model};
 use inkstone_base::ensure;
+use inkstone_base::language::Word;
 use inkstone_base::simd::wide;
 
 /// A trained model: what it knows of words, without the documents that it was trained on.
@@ -134,10 +135,12 @@ impl Doc2vec {
         let terms: Vec<Part> = terms.iter().map(part).collect();
         Explanation {
             of: component.map(|component| format!("c{}", component + 1)),
-            formula:
+            formula: Word(
+                "每个词的部分 = 推断向量的值 - 去掉该词后的值；intercept 是各词共同的部分",
                 "a token's part = value of the inferred vector - its value without the token; the intercept is what \
-                      tokens do together"
-                    .to_owned(),
+                      tokens do together",
+            )
+            .into(),
             score,
             intercept: score - terms.iter().map(|part| part.value).sum::<f64>(),
             terms,

@@ -148,7 +148,10 @@ fn run(mut command: Command, ctx: &Ctx) -> Result<Option<Message>> {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = match command.spawn() {
         Ok(child) => child,
-        Err(error) => return Ok(Some(message!("无法启动：{error}", "cannot be started: {error}"))),
+        Err(error) => {
+            let why = Message::of_error(&error.into());
+            return Ok(Some(message!("无法启动：{why}", "cannot be started: {why}")));
+        }
     };
     let mut stderr =
         child.stderr.take().context(Word("应有命令的错误流", "the error stream of a command was asked for"))?;

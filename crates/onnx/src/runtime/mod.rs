@@ -31,7 +31,7 @@ pub use place::Placement;
 pub use program::program;
 pub use trust::{Agreement, NamedLibrary};
 
-use inkstone_base::language::Word;
+use inkstone_base::language::{Message, Word};
 use inkstone_base::{bail, ensure, error, message};
 
 /// The oldest version of ONNX Runtime whose interface this program was built for.
@@ -124,7 +124,7 @@ inkstone_base::as_text!(Device);
 
 /// This machine has no library of ONNX Runtime. A feature that needs none can still be computed.
 #[derive(Debug)]
-pub struct NoRuntime(String);
+pub struct NoRuntime(Message);
 
 impl fmt::Display for NoRuntime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -194,12 +194,16 @@ impl Runtime {
                         message!("{} 指定的代码库无法使用", "{} names a library that cannot be used", candidate.from)
                     }));
                 }
-                Err(error) => failures.push(format!("{error:#}")),
+                Err(error) => failures.push(Message::of_error(&error)),
             }
         }
-        let failed = if failures.is_empty() { String::new() } else { format!(" ({})", failures.join("; ")) };
-        let none = Word("没有版本", "there is no ONNX Runtime library of version");
-        bail!(NoRuntime(format!("{none} 1.{OLDEST} or later on this machine{failed}: {WAY_OUT}")))
+        let failures = Message::joined(failures, Word("；", "; "));
+        let failed =
+            if failures.en.is_empty() { Message::default() } else { message!("（{failures}）", " ({failures})") };
+        bail!(NoRuntime(message!(
+            "本机没有版本 1.{OLDEST} 或更高的 ONNX Runtime 代码库{failed}：{WAY_OUT}",
+            "there is no ONNX Runtime library of version 1.{OLDEST} or later on this machine{failed}: {WAY_OUT}"
+        )))
     }
 
     /// The library of this process, if one was loaded.
@@ -224,7 +228,7 @@ impl Runtime {
         let logger = move |_: LogLevel, _: &str, _: &str, _: &str, message: &str| kept.push(message);
         let built = builder.with_name("inkstone").with_telemetry(false).with_logger(Arc::new(logger)).build();
         let environment =
-            built.map_err(|error| error!("{shown} 无法启动：{error}", "{shown} does not start: {error}"))?;
+            built.map_err(|error| error!("{shown} 无法启动：“{error}”", "{shown} does not start: {error}"))?;
         Ok(Runtime { environment, library: file.to_owned(), log, making: Mutex::default() })
     }
 
@@ -264,7 +268,7 @@ fn unusable(file: &Path, error: &impl std::fmt::Display) -> anyhow::Error {
             std::env::consts::ARCH
         )
     } else {
-        error!("{shown} 无法加载：{error}", "{shown} cannot be loaded: {error}")
+        error!("{shown} 无法加载：“{error}”", "{shown} cannot be loaded: {error}")
     }
 }
 

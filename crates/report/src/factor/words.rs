@@ -2,9 +2,8 @@
 
 use inkstone_base::language::{Language, Word};
 use inkstone_base::words;
+use inkstone_lab::backtest::Outcome;
 use inkstone_lab::backtest::events::{EventStudy, Model};
-use inkstone_lab::backtest::{Alignment, Outcome, Preset};
-use inkstone_market::Price;
 
 words! {
     REPORT: "因子研究报告", "Factor report";
@@ -244,28 +243,11 @@ pub(super) fn alignment(outcome: &Outcome, language: Language) -> String {
     if outcome.alignment.horizons.is_empty() {
         return String::new();
     }
-    if language == Language::En {
-        return format!("Alignment: {}.", outcome.alignment_in_words());
+    let words = outcome.alignment_in_words();
+    match language {
+        Language::Zh => format!("对齐：{}。", words.zh),
+        Language::En => format!("Alignment: {}.", words.en),
     }
-    let Alignment { delay, price, known_before, horizons, preset } = &outcome.alignment;
-    let price = match price {
-        Price::Open => "开盘价",
-        Price::Close => "收盘价",
-        Price::Vwap => "均价",
-    };
-    let (day, time) = (if *delay == 0 { "t".to_owned() } else { format!("t{delay:+}") }, known_before.format("%H:%M"));
-    let rule = if outcome.lookahead {
-        format!("【未来函数】用了 {day} 日 {time} 或之后才可知的值")
-    } else {
-        format!("在 {day} 日 {time} 之前可知")
-    };
-    let held: Vec<String> = horizons.iter().map(ToString::to_string).collect();
-    let preset = match preset {
-        Preset::Default => "",
-        Preset::Alphalens => "；alphalens 规则",
-        Preset::Qlib => "；qlib 规则",
-    };
-    format!("对齐：t 日的值，{rule}；{day} 日{price}买入，{} 个交易日后{price}卖出{preset}。", held.join("、"))
 }
 
 /// Trading days in words.

@@ -14,6 +14,7 @@ use inkstone_lab::lint::finding::{
 use inkstone_lab::lint::{Check, Finding, Standing, Verdict};
 
 use inkstone_base::language::Word;
+use inkstone_market::Price;
 
 /// Name of a check.
 pub fn check_name(check: Check) -> Word {
@@ -153,8 +154,12 @@ fn joined([zh, en]: [String; 2], meaning: (&str, &str)) -> [String; 2] {
 }
 
 fn trade_words(Trade { delay, price }: &Trade) -> [String; 2] {
-    let price = price.name();
-    [format!("延迟 {delay} 日，价格 {price}"), format!("delay {delay}, price {price}")]
+    let zh = match price {
+        Price::Open => "开盘价",
+        Price::Close => "收盘价",
+        Price::Vwap => "均价",
+    };
+    [format!("延迟 {delay} 日，{zh}"), format!("delay {delay}, price {}", price.name())]
 }
 
 fn nothing_to_break(mean: f64, p: f64, n: usize) -> [String; 2] {

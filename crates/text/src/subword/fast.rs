@@ -229,7 +229,7 @@ impl Fast {
             return Ok(CharacterRole::Other);
         };
         let failed =
-            |e: tokenizers::Error| error!("它的规范化在 {c:?} 上失败：{e}", "its normaliser fails on {c:?}: {e}");
+            |e: tokenizers::Error| error!("它的规范化在 {c:?} 上失败：“{e}”", "its normaliser fails on {c:?}: {e}");
         let mut normalized = NormalizedString::from(format!("a{c}a"));
         normalizer.normalize(&mut normalized).map_err(failed)?;
         let mut split = PreTokenizedString::from(normalized);

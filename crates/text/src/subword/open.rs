@@ -109,7 +109,7 @@ fn find(folder: &Path) -> Result<PathBuf> {
 fn json(bytes: &[u8]) -> Result<Value> {
     let json: Value = serde_json::from_slice(bytes).map_err(|e| {
         error!(
-            "它不是 JSON：{e}。请重新复制或导出；它可能不完整",
+            "它不是 JSON：“{e}”。请重新复制或导出；它可能不完整",
             "it is not JSON: {e}. Copy or export it again; it may have been cut off"
         )
     })?;

@@ -164,7 +164,7 @@ fn sentencepiece(json: &Value, tokenizer: &Tokenizer) -> Result<Seams> {
         if let Some(normalizer) = tokenizer.get_normalizer() {
             normalizer
                 .normalize(&mut text)
-                .map_err(|e| error!("它的规范化在 {c:?} 上失败：{e}", "its normaliser fails on {c:?}: {e}"))?;
+                .map_err(|e| error!("它的规范化在 {c:?} 上失败：“{e}”", "its normaliser fails on {c:?}: {e}"))?;
         }
         let Some(written) =
             text.get().trim_start_matches('▁').strip_prefix('中').and_then(|rest| rest.strip_suffix('中'))

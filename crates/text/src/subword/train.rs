@@ -32,11 +32,11 @@ impl WordCounts {
         let mut normalised = NormalizedString::from(text);
         normaliser()
             .normalize(&mut normalised)
-            .map_err(|error| error!("文本无法规范化：{error}", "a text cannot be normalised: {error}"))?;
+            .map_err(|error| error!("文本无法规范化：“{error}”", "a text cannot be normalised: {error}"))?;
         let mut cut = PreTokenizedString::from(normalised);
         BertPreTokenizer
             .pre_tokenize(&mut cut)
-            .map_err(|error| error!("文本无法切分：{error}", "a text cannot be cut: {error}"))?;
+            .map_err(|error| error!("文本无法切分：“{error}”", "a text cannot be cut: {error}"))?;
         for (word, ..) in cut.get_splits(OffsetReferential::Normalized, OffsetType::Byte) {
             match self.counts.get_mut(word) {
                 Some(count) => *count += 1,

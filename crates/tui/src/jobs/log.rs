@@ -23,7 +23,7 @@ use crate::{Language, figures, look};
 use inkstone_base::data::Report;
 use inkstone_base::language::Message;
 use inkstone_base::message;
-use inkstone_base::terms::term;
+use inkstone_base::terms::{self, term};
 
 /// Lines that are kept in sight; those before are left out.
 const LINES: usize = 20_000;
@@ -137,7 +137,7 @@ impl StageFigures {
             text += &format!(" · {}", span(self.seconds));
         }
         if !self.note.is_empty() {
-            text += &format!(" · {}", self.note);
+            text += &format!(" · {}", terms::note(&self.note).to(language));
         }
         text
     }

@@ -21,7 +21,7 @@ use crate::extract::text_rows::{NOWHERE, TextRows};
 use crate::extract::{Feature, Inputs, SetMeta};
 use crate::models::estimators::project::{Refitted, RefittedFold};
 use inkstone_base::job::Ctx;
-use inkstone_base::language::Word;
+use inkstone_base::language::{Message, Word};
 use inkstone_base::message;
 use inkstone_models::Part;
 
@@ -64,8 +64,12 @@ pub(crate) fn run(
         if let Err(error) = done {
             // A cancelled run has no explanation; of one that failed the score of the head is known all the same.
             ctx.check()?;
-            explained.note =
-                (format!("未能拆解这一输入：{error:#}。"), format!("This input could not be taken apart: {error:#}."));
+            let unknown = message!(
+                "未能拆解这一输入：{}。",
+                "This input could not be taken apart: {}.",
+                Message::of_error(&error)
+            );
+            explained.note = (unknown.zh, unknown.en);
         }
         if further.is_empty() {
             further.push(explained);
@@ -185,7 +189,8 @@ impl Below<'_> {
                 }
             }
         }
-        explained.formula = "score = score of the other inputs + part of each word".to_owned();
+        explained.formula =
+            Word("score = 其他输入的得分 + 各词的部分", "score = score of the other inputs + part of each word").into();
         explained.note = match parts.is_empty() {
             true => (
                 "该文档在这一输入中没有带名称的词。".into(),
@@ -232,7 +237,10 @@ impl Below<'_> {
             return Ok(false);
         }
         let name = &self.input.name;
-        explained.formula = format!("score = score with zeros as {name} + part of each word");
+        explained.formula = message!(
+            "score = {name} 为零时的得分 + 各词的部分",
+            "score = score with zeros as {name} + part of each word"
+        );
         explained.note = (
             format!("{name} 的各列是词的加和：这里是每个词经各列权重对得分的贡献，精确到词。"),
             format!(

@@ -31,7 +31,7 @@ use super::{Feature, Inputs, Model, SetMeta};
 use crate::extract::entry::Explainer;
 use crate::models::{file, lexicon};
 use inkstone_base::job::Ctx;
-use inkstone_base::language::Word;
+use inkstone_base::language::{Message, Word, in_language};
 use inkstone_corpus::structure::Sentence;
 use inkstone_lab::factor::Within;
 use inkstone_models::FoldReport;
@@ -66,7 +66,8 @@ pub struct ExplainedText {
     /// The method and its limits: Chinese, English.
     pub note: (String, String),
     /// Formula of the score; empty where nothing was taken apart.
-    pub formula: String,
+    #[serde(serialize_with = "in_language")]
+    pub formula: Message,
     /// The value as it was computed now; NaN where the model was not run.
     #[serde(serialize_with = "number")]
     pub score: f64,

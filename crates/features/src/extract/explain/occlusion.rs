@@ -7,6 +7,7 @@ use anyhow::Result;
 
 use super::{ExplainedBy, ExplainedText, ExplainedWord, SplitText, without};
 use crate::extract::reading::ReadDocument;
+use inkstone_base::language::Word;
 use inkstone_text::Segmenter;
 
 /// Sentences that are left out at the most, the first ones: each costs a reading of the whole text.
@@ -95,7 +96,11 @@ fn fill(scores: &[f64], texts: &SplitText<'_>, model: (&str, &str), explained: &
         sentence.value = explained.score - score;
     }
     explained.by = ExplainedBy::Omission;
-    explained.formula = "value of a sentence or word = score of the text - score of the text without it".to_owned();
+    explained.formula = Word(
+        "句或词的值 = 全文得分 - 去掉它后的得分",
+        "value of a sentence or word = score of the text - score of the text without it",
+    )
+    .into();
     explained.note = (
         format!(
             "{}：逐句删去后重新打分，影响最大的一句再逐词删去，所示为得分的变化；各句之和、各词之和都不等于得分。",

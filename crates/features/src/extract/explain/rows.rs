@@ -10,6 +10,7 @@ use crate::extract::reading::{CorpusReader, ReadDocument};
 use crate::extract::text_rows::{NOWHERE, TextRows};
 use inkstone_models::Part;
 
+use inkstone_base::language::Word;
 use inkstone_base::message;
 
 /// Takes a column of the document in this part and row apart.
@@ -93,12 +94,17 @@ fn words(
     explained.by = ExplainedBy::Words;
     explained.formula = match (reader.feature.model, explained.column.as_str()) {
         (Model::Surprise, "surprise") => {
-            "surprise = sum over tokens of -log10 p(token) / (tokens + 1) + that of the end of the document, the intercept"
+            Word(
+                "surprise = 对各词求和：-log10 p(词) / (词数 + 1) + 文末的同一项（截距）",
+                "surprise = sum over tokens of -log10 p(token) / (tokens + 1) + that of the end of the document, the intercept",
+            )
         }
-        (Model::Surprise, _) => "oov = sum over tokens that the window lacks of 1 / tokens",
-        _ => "value = sum of the part of each word",
+        (Model::Surprise, _) => {
+            Word("oov = 窗口中没有的各词 1 / 词数 之和", "oov = sum over tokens that the window lacks of 1 / tokens")
+        }
+        _ => Word("值 = 各词的部分之和", "value = sum of the part of each word"),
     }
-    .to_owned();
+    .into();
     explained.note = (
         "用此前语料重新拟合一次的模型；这一列是各词的加和，逐词拆解是精确的。".into(),
         "The model was fitted once more on the earlier text; the column is a sum over words, and each has its exact part.".into(),

@@ -23,7 +23,7 @@ use inkstone_base::language::Word;
 use inkstone_base::message;
 
 /// How one side of a tone comes about.
-const SIDE: &str = "sum of the weights of this side, as numbers above 0";
+const SIDE: Word = Word("这一侧各词权重之和，取正数", "sum of the weights of this side, as numbers above 0");
 
 /// The units of the longest term.
 const LONGEST: usize = 8;
@@ -78,12 +78,20 @@ pub(crate) fn tone_words(
     // A row of windows is not the row of the whole text: what words sum to here is not what is kept.
     explained.score = if windowed { explained.sentences.iter().map(|s| s.value).sum() } else { f64::from(score) };
     explained.formula = match (explained.column.as_str(), feature.lexicon.scale) {
-        _ if windowed => "weight of each tone word, negation and degree included",
+        _ if windowed => {
+            Word("每个情感词的权重，已含否定与程度", "weight of each tone word, negation and degree included")
+        }
         ("positive" | "negative", _) => SIDE,
-        (_, ToneScale::Balance) => "(P - N) / (P + N): each word gives weight / (P + N), negation and degree included",
-        (_, ToneScale::PerToken) => "(P - N) / tokens: each word gives weight / tokens, negation and degree included",
+        (_, ToneScale::Balance) => Word(
+            "(P - N) / (P + N)：每个词贡献 权重 / (P + N)，已含否定与程度",
+            "(P - N) / (P + N): each word gives weight / (P + N), negation and degree included",
+        ),
+        (_, ToneScale::PerToken) => Word(
+            "(P - N) / 词数：每个词贡献 权重 / 词数，已含否定与程度",
+            "(P - N) / tokens: each word gives weight / tokens, negation and degree included",
+        ),
     }
-    .to_owned();
+    .into();
     explained.note = match windowed {
         false => (
             "词典情感词按其所在位置列出，权重已含否定与程度；各词之和即得分。".into(),
@@ -186,10 +194,13 @@ pub(crate) fn fold_words(
         };
         explained.score = score;
         explained.formula = match explained.column.as_str() {
-            "tone" => "(P - N) / (P + N): each word gives count x weight / (P + N)",
+            "tone" => Word(
+                "(P - N) / (P + N)：每个词贡献 次数 x 权重 / (P + N)",
+                "(P - N) / (P + N): each word gives count x weight / (P + N)",
+            ),
             _ => SIDE,
         }
-        .to_owned();
+        .into();
         found.into_iter().map(|(word, weight)| (word.to_owned(), part(weight))).filter(|part| part.1 != 0.0).collect()
     };
     spread(parts, reader, texts, explained)?;
@@ -228,14 +239,29 @@ pub(crate) fn refitted(
     (explained.score, explained.intercept) = (found.score, found.intercept);
     let contributions = reader.feature.model.method().map_or(Contributions::Weights, Method::contributions);
     explained.formula = match contributions {
-        _ if found.slopes.is_some() => "probability = probability without words + part of each word and column: its parts in the scores of the classes, each x the \
+        _ if found.slopes.is_some() => Word(
+            "概率 = 没有词时的概率 + 各词与各列的部分：它们在各类得分中的部分，各乘概率在通往这些得分途中的平均斜率",
+            "probability = probability without words + part of each word and column: its parts in the scores of the classes, each x the \
              mean slope of the probability on the way to these scores",
-        Contributions::ShapleyValues => "score = mean of the trees + what each word adds along their paths; what the text lacks adds too, and is in the rest",
-        Contributions::IntegratedGradients => "score = score of a document without words and with mean inputs + the integrated gradient of each word and column",
-        Contributions::Weights if reader.feature.inputs.is_empty() => "score = intercept + sum of weight x tf-idf of each word",
-        Contributions::Weights => "score = intercept + sum of weight x value of each column, words and rows of other features",
+        ),
+        Contributions::ShapleyValues => Word(
+            "得分 = 各树的均值 + 每个词沿路径所加；文本没有的词也有所加，计入余项",
+            "score = mean of the trees + what each word adds along their paths; what the text lacks adds too, and is in the rest",
+        ),
+        Contributions::IntegratedGradients => Word(
+            "得分 = 没有词、输入取均值的文档的得分 + 各词与各列的积分梯度",
+            "score = score of a document without words and with mean inputs + the integrated gradient of each word and column",
+        ),
+        Contributions::Weights if reader.feature.inputs.is_empty() => Word(
+            "得分 = 截距 + 各词 权重 x tf-idf 之和",
+            "score = intercept + sum of weight x tf-idf of each word",
+        ),
+        Contributions::Weights => Word(
+            "得分 = 截距 + 各列 权重 x 值 之和，列为词与其他特征的行",
+            "score = intercept + sum of weight x value of each column, words and rows of other features",
+        ),
     }
-    .to_owned();
+    .into();
     if reader.feature.learns_on_words() {
         spread(std::mem::take(&mut found.words), reader, texts, explained)?;
     }

@@ -125,7 +125,11 @@ impl Fitted for FittedHead {
                 Task::Values => None,
                 _ => Some(self.names()[class].clone()),
             },
-            formula: format!("a part = {0} - {0} of what is read without it; parts need not add up", names[class]),
+            formula: message!(
+                "每部分 = {0} - 去掉它后的 {0}；各部分之和不必等于得分",
+                "a part = {0} - {0} of what is read without it; parts need not add up",
+                names[class]
+            ),
             score: scores[0],
             terms: units.iter().zip(&scores[1..]).map(part).collect(),
             ..Explanation::default()

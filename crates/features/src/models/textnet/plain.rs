@@ -171,7 +171,8 @@ impl Fitted for Opened<TextNet> {
         let terms: Vec<Part> = tokens.into_iter().zip(&found.parts).map(part).collect();
         Ok(Explanation {
             of: Some(of),
-            formula: format!(
+            formula: message!(
+                "{score}；每个词的部分 = 它对该词向量的梯度 x 该向量；intercept 是一阶近似下不属于任何词的部分",
                 "{score}; a token's part = gradient of it by the token's vector x that vector; the intercept is what no token gave to \
                  first order"
             ),

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::params::Model;
+use inkstone_base::language::{Message, Word};
+use inkstone_base::message;
 
 /// Results of an event study.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -80,13 +82,15 @@ nan_as_null! {
 
 impl EventStudy {
     /// Meaning of the days in words, for every table and chart.
-    pub(crate) fn days_in_words(&self) -> String {
+    pub(crate) fn days_in_words(&self) -> Message {
         let expected = match self.model {
-            Model::MarketAdjusted => "less the benchmark's",
-            Model::MarketModel => "less what the market model expects",
-            Model::MeanAdjusted => "less the name's own mean",
+            Model::MarketAdjusted => Word("减基准收益", "less the benchmark's"),
+            Model::MarketModel => Word("减市场模型的预期", "less what the market model expects"),
+            Model::MeanAdjusted => Word("减个股自身的均值", "less the name's own mean"),
         };
-        format!(
+        message!(
+            "收益为收盘到收盘，{expected}；第 0 日是文档归入的交易日，当日的变动可能有一部分发生在文档之前；据它可做的交易始于第 +1 日\
+             开盘，所以第 0 日收盘到该开盘之间的变动也得不到；各组按全部事件划分，只作描述，不是交易规则",
             "returns close to close {expected}; day 0 is the trading day that the document counts for, part of whose move may \
              have come before the document; what could be traded on it begins at the open of day +1, so that the move from the \
              close of day 0 to that open is not to be had either; groups are cut over all events and describe, they are no \

@@ -136,7 +136,10 @@ fn sentences(reading: usize) -> Vec<ExplainedText> {
         model: "lexicon".into(),
         by: ExplainedBy::Words,
         note: ("各词之和即得分。".into(), "Words sum to the score.".into()),
-        formula: "(P - N) / (P + N)".into(),
+        formula: Message {
+            zh: "(P - N) / (P + N)：每个词贡献 权重 / (P + N)".into(),
+            en: "(P - N) / (P + N): each word gives weight / (P + N)".into(),
+        },
         score: 0.25,
         kept: 0.25,
         sentences: vec![

@@ -131,7 +131,7 @@ fn draw_words(
         lines.push(parts_line(context, texts, columns));
     }
     lines.extend(sentences::lines(note, columns).into_iter().take(3).map(|line| Line::styled(line, look::NOTE)));
-    lines.push(Line::styled(width::cut(&explained.formula, columns), look::DIM));
+    lines.push(Line::styled(width::cut(explained.formula.to(context.language), columns), look::DIM));
     frame.render_widget(Paragraph::new(lines), inner);
 }
 
@@ -162,7 +162,7 @@ pub(super) fn about_words(context: &PageContext<'_>, sentences: &Sentences) -> O
     let count = figures::count(sentence.words.len() as u64);
     let title = format!(" {} · {} · {count} ", value_of(explained), context.say(own::WORDS_LEVEL));
     let sum = format!("{} {}", context.say(own::WHOLE_WEIGHT), figures::signed(sentence.value, 4));
-    Some((title, sum, format!(" {}  {}", note_of(context, explained), explained.formula)))
+    Some((title, sum, format!(" {}  {}", note_of(context, explained), explained.formula.to(context.language))))
 }
 
 fn note_of<'a>(context: &PageContext<'_>, explained: &'a ExplainedText) -> &'a str {

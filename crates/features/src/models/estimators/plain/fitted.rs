@@ -11,7 +11,7 @@ use crate::lines::{Cutter, Line, Lines};
 use crate::models::tfidf::plain::fields;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
-use inkstone_base::language::Word;
+use inkstone_base::language::{Message, Word};
 use inkstone_base::message;
 use inkstone_models::{
     Analyzer, Contributions, Csr, Design, Estimator, Explanation, Guess, Link, ModelFile, ModelHeader, Part, Row, Task,
@@ -49,29 +49,38 @@ impl Opened<Classifier, Analyzer> {
         Ok((class, against))
     }
 
-    fn formula(&self, of: usize, against: Option<usize>) -> String {
+    fn formula(&self, of: usize, against: Option<usize>) -> Message {
         let estimator = &self.model.estimator;
         let name = |c: usize| self.names()[c].as_str();
         let what = match (&estimator.task, against, estimator.link) {
-            (Task::Values, ..) => "value".to_owned(),
-            (_, Some(against), _) => format!("ln(p({}) / p({}))", name(of), name(against)),
-            (Task::Classes(names), None, Link::Margin) if names.len() == 2 => format!("margin towards {}", name(of)),
-            (_, None, Link::Margin) => format!("margin of {} against the rest", name(of)),
-            _ => format!("ln(p({0}) / (1 - p({0})))", name(of)),
+            (Task::Values, ..) => Word("预测值", "value").into(),
+            (_, Some(against), _) => Message::same(format!("ln(p({}) / p({}))", name(of), name(against))),
+            (Task::Classes(names), None, Link::Margin) if names.len() == 2 => {
+                message!("偏向 {} 的间隔", "margin towards {}", name(of))
+            }
+            (_, None, Link::Margin) => message!("{} 对其余的间隔", "margin of {} against the rest", name(of)),
+            _ => Message::same(format!("ln(p({0}) / (1 - p({0})))", name(of))),
         };
         let calibrated = match (estimator.is_calibrated(), estimator.explains_calibrated()) {
-            (true, true) => ", calibrated by a sigmoid",
-            (true, false) => " before calibration",
-            (false, _) => "",
+            (true, true) => Word("（经 sigmoid 校准）", ", calibrated by a sigmoid"),
+            (true, false) => Word("（校准前）", " before calibration"),
+            (false, _) => Word("", ""),
         };
         match estimator.method.contributions() {
             Contributions::ShapleyValues => {
-                format!("{what}{calibrated} = mean over the training documents + sum of the terms' Shapley values")
+                message!(
+                    "{what}{calibrated} = 训练文档的均值 + 各词的 Shapley 值之和",
+                    "{what}{calibrated} = mean over the training documents + sum of the terms' Shapley values"
+                )
             }
             Contributions::IntegratedGradients => {
-                format!("{what}{calibrated} = score of a text without terms + sum of the terms' integrated gradients")
+                message!(
+                    "{what}{calibrated} = 没有词的文本的得分 + 各词的积分梯度之和",
+                    "{what}{calibrated} = score of a text without terms + sum of the terms' integrated gradients"
+                )
             }
-            Contributions::Weights => format!(
+            Contributions::Weights => message!(
+                "{what}{calibrated} = intercept + 各词 weight x tfidf 之和；tfidf = {}",
                 "{what}{calibrated} = intercept + sum of weight x tfidf; tfidf = {}",
                 self.model.vectorizer.formula()
             ),

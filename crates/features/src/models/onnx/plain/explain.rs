@@ -13,6 +13,7 @@ use crate::fitted::Fitted;
 use inkstone_models::{Explanation, Part};
 use inkstone_onnx::Output;
 
+use inkstone_base::language::Word;
 use inkstone_base::{ensure, message};
 
 /// The unit that is taken out of a text.
@@ -66,10 +67,17 @@ pub(crate) fn explain(model: &FittedOnnx, text: &str, of: Option<&str>) -> Resul
         let left = if row[column].is_finite() { f64::from(row[column]) } else { 0.0 };
         Part { token: text[part.clone()].trim().to_owned(), value: score - left, detail: vec![("without", left)] }
     });
-    let unit = if model.using.unit == ExplainUnit::Sentence { "sentence" } else { "token" };
+    let unit = match model.using.unit == ExplainUnit::Sentence {
+        true => Word("句", "sentence"),
+        false => Word("词元", "token"),
+    };
     Ok(Explanation {
         of: Some(names[column].clone()),
-        formula: format!("a part = {0} - {0} of what is read without the {unit}; parts need not add up", names[column]),
+        formula: message!(
+            "每部分 = {0} - 去掉该{unit}后的 {0}；各部分之和不必等于得分",
+            "a part = {0} - {0} of what is read without the {unit}; parts need not add up",
+            names[column]
+        ),
         score,
         terms: terms.collect(),
         ..Explanation::default()
