@@ -132,9 +132,10 @@ impl Tracer {
         }
         names.retain(|(name, _)| quantile.is_none_or(|quantile| name.quantile == quantile));
         let wanted: BTreeSet<u32> = names.iter().filter_map(|(_, document)| *document).collect();
-        let documents = documents_of(&self.project.clean(), &opened.starts, &wanted, false, ctx)?;
+        let documents = documents_of(&self.project.clean(), &opened.starts, &wanted, true, ctx)?;
         let titled = |(mut name, document): (TracedName, Option<u32>)| {
-            name.title = document.and_then(|number| Some(documents.get(&number)?.title.clone())).unwrap_or_default();
+            name.title =
+                document.and_then(|number| Some(documents.get(&number)?.heading().to_owned())).unwrap_or_default();
             name
         };
         Ok(TracedDate {
@@ -163,7 +164,7 @@ impl Tracer {
         let (t, i) = (opened.date(date)?, opened.code(code)?);
         let traced = plan.trace(&opened.signals_of(i), market, t, i);
         let wanted: BTreeSet<u32> = traced.iter().flat_map(|r| &r.shares).map(|share| share.document).collect();
-        let known = documents_of(&self.project.clean(), &opened.starts, &wanted, false, ctx)?;
+        let known = documents_of(&self.project.clean(), &opened.starts, &wanted, true, ctx)?;
         let cell = |reading: inkstone_lab::factor::ReadingTrace| -> Result<TracedCell> {
             let mut documents = Vec::with_capacity(reading.shares.len());
             for share in &reading.shares {

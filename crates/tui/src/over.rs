@@ -66,7 +66,13 @@ impl App {
             self.may_write();
         }
         let Some(forms) = &self.workspace.forms else { return };
-        self.over.settings = Some(SettingsForm::open(forms, self.messenger(), self.instance.is_kept_out()));
+        let settings = SettingsForm::open(forms, self.messenger(), self.instance.is_kept_out());
+        // After a failure the setting that its error names is the one to change.
+        let named = (self.page == Page::Jobs).then(|| self.jobs.selected()?.setting()).flatten();
+        self.over.settings = Some(match named {
+            Some(path) => settings.at_key(path),
+            None => settings,
+        });
         self.dialog = Some(Dialog::Settings);
     }
 

@@ -138,7 +138,7 @@ fn tabs(app: &App) -> (&'static str, Vec<(Page, String)>) {
 
 /// Cells at the end of the first line that tabs leave to what the user must know.
 fn wanted(app: &App) -> usize {
-    let state = jobs::state(&app.context()).map(|state| width::width(&state.content));
+    let state = jobs::state(&app.context(), true).map(|state| width::width(&state.content));
     let why = app.instance.why().and_then(|why| why.within(app.language, SHORT_WHY)).map(|why| width::width(&why));
     if state.is_none() && why.is_none() {
         return LEAST_NOTE;
@@ -170,7 +170,9 @@ fn tab_line<'a>(app: &App, columns: usize) -> Line<'a> {
     // What matters most stands first and is left out last: that the data is not what it seems, that nothing can be written, a job, the
     // project, the language.
     let left = columns.saturating_sub(used(&spans) + 1);
-    let state = jobs::state(&app.context());
+    let least = app.workspace.note.as_ref().map_or(0, |note| width::width(note).min(LEAST_NOTE) + 3);
+    let fits = |state: &Span<'_>| width::width(&state.content) + least <= left;
+    let state = jobs::state(&app.context(), false).filter(fits).or_else(|| jobs::state(&app.context(), true));
     // The note is cut before a job, or the reason why nothing can be written, is left out.
     let of_state = state.as_ref().map_or(0, |state| width::width(&state.content) + 3);
     let short = app.instance.why().and_then(|why| why.within(app.language, SHORT_WHY));
@@ -204,8 +206,8 @@ fn status_line<'a>(app: &App, columns: usize) -> Line<'a> {
     Line::styled(width::cut(&text, columns), style)
 }
 
-/// The keys of the page that do something now, each with a word, as far as there is room; the others are in the help. The palette and
-/// the help itself, which lead to all others, always have room.
+/// The keys of the page that do something now, each with a word, as far as there is room; the others are in the help. The way back,
+/// the palette and the help itself always have room.
 fn shown_keys(app: &App) -> Vec<(Action, String, &'static str)> {
     let entry = |command: &Command| {
         let key = app.keymap.keys(command).first()?.to_string();
@@ -215,7 +217,7 @@ fn shown_keys(app: &App) -> Vec<(Action, String, &'static str)> {
     let wide = |(_, key, name): &(Action, String, &'static str)| width::width(key) + width::width(name) + 3;
     let known = COMMANDS.iter().filter(|c| c.is_in_bar(app.page) && app.can(c));
     let (always, others): (Vec<_>, Vec<_>) =
-        known.filter_map(entry).partition(|entry| matches!(entry.0, Action::Palette | Action::Help));
+        known.filter_map(entry).partition(|entry| matches!(entry.0, Action::Back | Action::Palette | Action::Help));
     let mut left = usize::from(app.size.width).saturating_sub(1 + always.iter().map(wide).sum::<usize>());
     let mut shown = Vec::new();
     for entry in others {

@@ -97,6 +97,9 @@ words! {
     FAILED: "失败", "failed";
     CANCELLED: "已取消", "cancelled";
     UNCHANGED: "无变化，已跳过", "unchanged, skipped";
+    UNCHANGED_SHORT: "无变化", "unchanged";
+    YES: "是", "yes";
+    NO: "否", "no";
     LEFT_OUT: "略过，见详情", "skipped, see details";
     STAGE: "阶段", "stage";
     PROGRESS: "进度", "progress";
@@ -140,6 +143,7 @@ words! {
     CLOSE: "收盘价", "close";
     VWAP: "均价", "vwap";
     REFUSED: "因未来信息剔除的值", "values rejected as late";
+    BY_WEEK: "周均", "by week";
     BY_MONTH: "月均", "by month";
     BY_QUARTER: "季均", "by quarter";
     BY_YEAR: "年均", "by year";

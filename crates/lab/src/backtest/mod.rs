@@ -120,8 +120,8 @@ pub fn run(factor: &Factor, market: &Market, params: &Params, ctx: &Ctx) -> Resu
         let share = *stale as f64 / (*returns).max(1) as f64;
         if share > params.max_loss {
             bail!(TooLittle(message!(
-                "{:.1} % 的 {horizon} 日收益止于没有价格的日子（上限 {:.1} %，[backtest] max_loss、--max-loss）：行情表那里有缺口。请从 [backtest] horizons 去掉 {horizon}，或补上价格",
-                "{:.1} % of the returns over {horizon} days end on a day without a price (limit {:.1} %, [backtest] max_loss, --max-loss): the price table has holes there. Take {horizon} out of [backtest] horizons, or add the prices",
+                "[backtest] horizons：{:.1} % 的 {horizon} 日收益止于没有价格的日子（上限 {:.1} %，max_loss、--max-loss），行情表那里有缺口：请去掉 {horizon}，或补上价格",
+                "[backtest] horizons: {:.1} % of the returns over {horizon} days end on a day without a price (limit {:.1} %, max_loss, --max-loss), for the price table has holes there: take {horizon} out, or add the prices",
                 100.0 * share,
                 100.0 * params.max_loss
             )));

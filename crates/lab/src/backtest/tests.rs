@@ -69,7 +69,7 @@ fn a_horizon_whose_returns_end_without_a_price_is_refused() {
     assert!(error.is::<TooLittle>());
     let error = error.to_string();
     assert!(error.contains("100.0 % of the returns over 2 days end on a day without a price (limit 35.0 %"), "{error}");
-    assert!(error.contains("Take 2 out of [backtest] horizons"), "{error}");
+    assert!(error.contains("[backtest] horizons: ") && error.contains("take 2 out"), "{error}");
 }
 
 #[test]

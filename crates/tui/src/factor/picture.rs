@@ -54,6 +54,7 @@ pub(super) struct Horizon {
 /// A span of the calendar that a bar stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CalendarStep {
+    Week,
     Month,
     Quarter,
     Year,
@@ -64,6 +65,7 @@ impl CalendarStep {
     fn number(self, date: NaiveDate) -> i32 {
         let month = date.month0() as i32;
         match self {
+            CalendarStep::Week => (date.num_days_from_ce() - 1).div_euclid(7),
             CalendarStep::Month => 12 * date.year() + month,
             CalendarStep::Quarter => 4 * date.year() + month / 3,
             CalendarStep::Year => date.year(),
@@ -173,8 +175,13 @@ fn means(dates: &[NaiveDate], values: &[f64], step: CalendarStep) -> Vec<(NaiveD
     means.into_iter().map(|(date, sum, n)| (date, sum / n as f64)).collect()
 }
 
-/// Means by the shortest span of which at most `most` fit; years beyond that lose the earliest.
+/// Means by the shortest span of which at most `most` bars fit, weeks only where they are two cells wide; years beyond that lose the
+/// earliest.
 pub(crate) fn fitting_means(dates: &[NaiveDate], values: &[f64], most: usize) -> (CalendarStep, Vec<(NaiveDate, f64)>) {
+    let weeks = means(dates, values, CalendarStep::Week);
+    if 2 * weeks.len() <= most {
+        return (CalendarStep::Week, weeks);
+    }
     for step in [CalendarStep::Month, CalendarStep::Quarter] {
         let means = means(dates, values, step);
         if means.len() <= most {
@@ -198,7 +205,10 @@ mod tests {
     fn means_are_taken_by_the_longest_list_that_fits() {
         let dates = ["2023-01-05", "2023-01-09", "2023-02-01", "2023-07-03", "2024-01-02"].map(day);
         let values = [0.1, 0.3, f64::NAN, -0.2, 0.4];
-        let (step, months) = fitting_means(&dates, &values, 9);
+        let (step, weeks) = fitting_means(&dates, &values, 8);
+        assert_eq!(step, CalendarStep::Week);
+        assert_eq!(weeks, [(dates[0], 0.1), (dates[1], 0.3), (dates[3], -0.2), (dates[4], 0.4)]);
+        let (step, months) = fitting_means(&dates, &values, 7);
         assert_eq!(step, CalendarStep::Month);
         assert_eq!(months, [(dates[0], 0.2), (dates[3], -0.2), (dates[4], 0.4)]);
         let (step, years) = fitting_means(&dates, &values, 1);

@@ -1,6 +1,6 @@
 //! Draws the factor page: its figures, its charts, and the values at the cursor.
 
-use chrono::NaiveDate;
+use chrono::{Datelike, NaiveDate};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
@@ -206,6 +206,7 @@ fn draw_rank_ic(
 ) {
     let (step, means) = fitting_means(&horizon.dates, &horizon.rank_ic, bars_that_fit(area.width as usize - 2));
     let by = context.say(match step {
+        CalendarStep::Week => words::BY_WEEK,
         CalendarStep::Month => words::BY_MONTH,
         CalendarStep::Quarter => words::BY_QUARTER,
         CalendarStep::Year => words::BY_YEAR,
@@ -214,14 +215,7 @@ fn draw_rank_ic(
     let block = look::pane(title, factor.focus == FactorFocus::Dates);
     let inner = look::framed(block, frame, area);
     let values: Vec<f64> = means.iter().map(|m| m.1).collect();
-    // A year stands under its first bar.
-    let year = |date: &NaiveDate| date.format("%Y").to_string();
-    let mut labels: Vec<String> = means.iter().map(|m| year(&m.0)).collect();
-    for i in (1..labels.len()).rev() {
-        if labels[i] == labels[i - 1] {
-            labels[i].clear();
-        }
-    }
+    let labels = labels(step, &means);
     let marked = at.and_then(|at| means.iter().rposition(|m| m.0 <= at));
     let scale = |v| figures::number(v, 3);
     draw_bars(
@@ -229,6 +223,23 @@ fn draw_rank_ic(
         frame,
         inner,
     );
+}
+
+/// A year stands under its first bar; where bars are few, each month does.
+fn labels(step: CalendarStep, means: &[(NaiveDate, f64)]) -> Vec<String> {
+    let by_month = step == CalendarStep::Week || step == CalendarStep::Month && means.len() <= 12;
+    let mut before = None;
+    let mut label = |date: NaiveDate| {
+        let (last, now) = (before, (date.year(), if by_month { date.month() } else { 1 }));
+        before = Some(now);
+        match last {
+            Some(last) if last == now => String::new(),
+            Some((year, _)) if year == now.0 => date.format("%m").to_string(),
+            None if by_month => date.format("%Y-%m").to_string(),
+            _ => date.format("%Y").to_string(),
+        }
+    };
+    means.iter().map(|mean| label(mean.0)).collect()
 }
 
 fn draw_sum(context: &PageContext<'_>, horizon: &Horizon, at: Option<NaiveDate>, frame: &mut Frame<'_>, area: Rect) {

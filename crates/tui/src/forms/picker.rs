@@ -38,6 +38,8 @@ pub(super) struct Picker {
     cursor: Cursor,
     /// Entry to stand on when the list has come: the folder that was left.
     came_from: Option<String>,
+    /// What is to be chosen, for the title.
+    pub(super) wanted: Option<inkstone_base::language::Word>,
 }
 
 /// True if a text that is typed behind a folder is a path of its own: a slash behind a slash, `~`, or a pasted path from the root on.
@@ -61,6 +63,7 @@ impl Picker {
             fault: None,
             cursor: Cursor::default(),
             came_from: None,
+            wanted: None,
         }
     }
 
@@ -205,7 +208,8 @@ impl Picker {
     pub(super) fn draw(&self, language: Language, frame: &mut Frame<'_>, area: Rect) {
         let say = |word: inkstone_base::language::Word| word.to(language);
         let [head, body, foot, keys] = panes_with_frame(area);
-        let block = look::pane(format!(" {} ", say(words::CHOOSE_FILE)), true);
+        let wanted = self.wanted.map(|word| format!("· {} ", say(word))).unwrap_or_default();
+        let block = look::pane(format!(" {} {wanted}", say(words::CHOOSE_FILE)), true);
         frame.render_widget(block, frame_of(area));
         match (&self.path, &self.filter) {
             (Some(path), _) => draw_field(say(words::PATH), path, frame, head),

@@ -56,6 +56,8 @@ pub(crate) struct SettingsForm {
     pub(super) read_only: bool,
     /// True if the first key that is wrong is to be marked as soon as the configuration is read.
     seeks_fault: bool,
+    /// The path of a key to stand on once the configuration has been read.
+    seeks: Option<String>,
 }
 
 impl SettingsForm {
@@ -80,9 +82,15 @@ impl SettingsForm {
             sourcing: None,
             read_only,
             seeks_fault: false,
+            seeks: None,
         };
         settings.read();
         settings
+    }
+
+    /// Opens the form at a key, as `backtest.horizons`.
+    pub(crate) fn at_key(self, path: String) -> SettingsForm {
+        SettingsForm { seeks: Some(path), ..self }
     }
 
     /// Opens the form on a configuration with faults, at the first key that is wrong.
@@ -125,6 +133,8 @@ impl SettingsForm {
                 self.past.clear();
                 if std::mem::take(&mut self.seeks_fault) {
                     self.mark_first_fault();
+                } else if let Some(path) = self.seeks.take() {
+                    self.mark(&path);
                 }
             }
             Some(Err(fault)) => self.fault = Some(fault),
@@ -407,13 +417,20 @@ impl SettingsForm {
 
     /// Marks the first key that is wrong.
     fn mark_first_fault(&mut self) {
+        let fault = self.sheet.as_ref().and_then(|sheet| sheet.faults.first());
+        if let Some(path) = fault.map(|fault| fault.path.clone()) {
+            self.mark(&path);
+        }
+    }
+
+    /// Moves to the key at a path.
+    fn mark(&mut self, path: &str) {
         let Some(sheet) = self.sheet.clone() else { return };
-        let Some(fault) = sheet.faults.first() else { return };
         let longest = |group: &(usize, &SettingGroup)| group.1.path.len();
-        let groups = sheet.groups.iter().enumerate().filter(|(_, group)| is_below(&fault.path, &group.path));
+        let groups = sheet.groups.iter().enumerate().filter(|(_, group)| is_below(path, &group.path));
         if let Some((at, group)) = groups.max_by_key(longest) {
             (self.groups.at, self.in_keys) = (at, true);
-            let key = |entry: &&SettingEntry| is_below(&fault.path, &format!("{}.{}", group.path, entry.key));
+            let key = |entry: &&SettingEntry| is_below(path, &format!("{}.{}", group.path, entry.key));
             self.keys.at = self.entries().iter().position(key).unwrap_or(0);
         }
     }

@@ -11,6 +11,7 @@ use super::mapping::{Mapped, Mapping};
 use super::picker::{Picked, Picker};
 use crate::Language;
 use crate::errand::Messenger;
+use inkstone_base::language::Word;
 use inkstone_corpus::ingest::Source;
 
 pub(crate) enum SourcingStep {
@@ -35,6 +36,21 @@ impl Sourcing {
     pub(crate) fn open(bench: &FormBench, taken: Vec<String>, messenger: &Messenger) -> Sourcing {
         let picker = Picker::open(&bench.folder, messenger.clone());
         Sourcing { bench: bench.clone(), messenger: messenger.clone(), taken, picker, mapping: None }
+    }
+
+    /// Opens in the folder of a source that was chosen before, if there is one.
+    pub(crate) fn beside(mut self, source: Option<&str>) -> Sourcing {
+        let file = source.map(|source| self.bench.folder.join(source));
+        if let Some(folder) = file.as_deref().and_then(Path::parent).filter(|folder| folder.is_dir()) {
+            self.picker = Picker::open(folder, self.messenger.clone());
+        }
+        self
+    }
+
+    /// Says in the title what is to be chosen.
+    pub(crate) fn wanting(mut self, what: Option<Word>) -> Sourcing {
+        self.picker.wanted = what;
+        self
     }
 
     pub(crate) fn waiting(&self) -> bool {

@@ -15,7 +15,7 @@ words! {
     FOLDER: "文件夹", "folder";
     PAPERS: "文档", "documents";
     LOST: "无法读取", "unreadable";
-    EMPTY_FOLDER: "这个文件夹是空的。按 ← 返回上级。", "This folder is empty. Press ← for the one above.";
+    EMPTY_FOLDER: "这个文件夹是空的。按 ← 返回上级，按 Tab 输入路径。", "This folder is empty. Press ← for the one above, Tab to type a path.";
     NO_SUCH_NAME: "没有匹配的名称。按 Esc 清除筛选。", "No name matches. Press Esc to clear the filter.";
     CAN_BE_READ: "可以导入", "can be read";
     TAKE_FOLDER: "选择整个文件夹", "choose the folder";

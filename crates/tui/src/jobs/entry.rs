@@ -86,6 +86,12 @@ impl JobEntry {
         self.writes
     }
 
+    /// The setting that the error of a failed job names, as `backtest.horizons`.
+    pub(crate) fn setting(&self) -> Option<String> {
+        let Phase::Failed(error) = &self.phase else { return None };
+        named_setting(&error.en)
+    }
+
     /// The share done of the job, or of the stage at work where the stages of the job are not known beforehand; 1 after a good end; none if
     /// unknown.
     pub fn share(&self) -> Option<f64> {
@@ -212,5 +218,29 @@ pub(super) fn ended(report: Report) -> StageProgress {
         note: String::new(),
         elapsed: Duration::from_secs_f64(report.seconds.max(0.0)),
         state: StageState::Done(Box::new(report)),
+    }
+}
+
+/// The first `[section] key` of a text, as `section.key`.
+fn named_setting(text: &str) -> Option<String> {
+    let is_key = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    text.match_indices('[').find_map(|(at, _)| {
+        let (section, rest) = text[at + 1..].split_once("] ")?;
+        let key = &rest[..rest.find(|c| !is_key(c)).unwrap_or(rest.len())];
+        let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| is_key(c) || c == '.');
+        (is_name(section) && !key.is_empty()).then(|| format!("{section}.{key}"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_names_its_setting_by_section_and_key() {
+        let setting = |text| named_setting(text).unwrap_or_default();
+        assert_eq!(setting("[backtest] horizons: 36.5 % of the returns (limit 35.0 %, max_loss)"), "backtest.horizons");
+        assert_eq!(setting("40 % lost, more than the limit ([ingest] max_loss): 3 × no time"), "ingest.max_loss");
+        assert_eq!(setting("[[source]] \"a\": no file; see [64, 128] or [x]"), "");
     }
 }

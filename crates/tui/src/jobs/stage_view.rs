@@ -8,7 +8,8 @@ use ratatui::widgets::Paragraph;
 use serde_json::Value;
 
 use super::{JobEntry, JobsPage, Phase, view, words};
-use crate::commands::KeyPress;
+use crate::action::Action;
+use crate::commands::{COMMANDS, KeyPress};
 use crate::context::PageContext;
 use crate::page::{Page, Table};
 use crate::words as common;
@@ -17,7 +18,7 @@ use crate::{bars, figures, look, sentences, width};
 use inkstone_base::data::{Report, message_of};
 use inkstone_base::job::{StageProgress, StageState};
 use inkstone_base::language::Language;
-use inkstone_base::terms::term;
+use inkstone_base::terms::{self, term};
 
 /// Characters of a cause that are shown.
 const MOST: usize = 2000;
@@ -67,7 +68,7 @@ fn title<'a>(context: &PageContext<'_>, jobs: &JobsPage) -> Line<'a> {
     }
     let notes = job.stages.iter().filter(|stage| matches!(stage.state, StageState::Running)).map(|stage| &stage.note);
     for note in notes.filter(|note| !note.is_empty()) {
-        title.push(Span::raw(format!(" · {}", width::cut(note, 60))));
+        title.push(Span::raw(format!(" · {}", width::cut(terms::note(note).to(context.language), 60))));
     }
     title.push(Span::raw(" "));
     Line::from(title)
@@ -153,7 +154,9 @@ fn stage_line<'a>(
         }
         StageState::Done(report) if report.unchanged => {
             let (out, dropped) = (figures::count(report.rows_out), Some(report.dropped_rows()));
-            (word(common::UNCHANGED), out, dropped, figures::span(stage.elapsed), look::DIM)
+            let long = context.say(common::UNCHANGED);
+            let said = if width::width(long) > widths[1] { common::UNCHANGED_SHORT } else { common::UNCHANGED };
+            (word(said), out, dropped, figures::span(stage.elapsed), look::DIM)
         }
         StageState::Done(report) if report.left_out().is_some() => {
             (word(common::LEFT_OUT), String::new(), None, figures::span(stage.elapsed), look::BAD)
@@ -259,6 +262,11 @@ fn way_out(context: &PageContext<'_>, job: &JobEntry, error: &str) -> String {
         words::OUT_PERMISSION
     } else if has(&["internal error: "]) {
         words::OUT_INTERNAL
+    } else if let Some(setting) = job.setting().filter(|_| job.from == Page::Jobs) {
+        let key = COMMANDS.iter().find(|command| command.action == Action::Settings);
+        let key =
+            key.and_then(|command| context.keymap.keys(command).first()).map(KeyPress::to_string).unwrap_or_default();
+        return context.say(words::OUT_SETTING).replace("{,}", &key).replace("{}", &setting);
     } else if has(&["workbench.toml", "[[source]]", "[[feature]]", "[[factor]]", "the configuration"]) {
         words::OUT_SOURCE
     } else if job.from == Page::Jobs {
@@ -291,14 +299,15 @@ fn report_lines<'a>(context: &PageContext<'_>, report: &Report) -> Vec<Line<'a>>
         lines.push(pair(reason, width::right(&figures::count(*n), 12), look::NOTE));
     }
     for (name, value) in &report.facts {
-        lines.push(pair(name, fact(value), look::PLAIN));
+        lines.push(pair(name, fact(context, value), look::PLAIN));
     }
     lines
 }
 
 /// A finding in words: text and numbers as they are, lists and tables as JSON.
-fn fact(value: &Value) -> String {
+fn fact(context: &PageContext<'_>, value: &Value) -> String {
     match value {
+        Value::Bool(holds) => context.say(if *holds { common::YES } else { common::NO }).to_owned(),
         Value::String(text) => width::cut(text, 400),
         Value::Object(_) if message_of(value).is_some() => width::cut(&message_of(value).unwrap_or_default(), 400),
         Value::Number(n) if n.is_u64() => width::right(&figures::count(n.as_u64().unwrap_or_default()), 12),

@@ -183,8 +183,9 @@ fn stage_of(job: &JobEntry, stage: Option<&StageProgress>) -> String {
     }
 }
 
-/// The state of the jobs for the first line: `features 63% 9/35 -12s`, `2 jobs · 63%`, or that the newest has failed.
-pub(crate) fn state<'a>(context: &PageContext<'_>) -> Option<Span<'a>> {
+/// The state of the jobs for the first line: `63% 9/35 12s left`, `2 jobs · 63%`, or that the newest has failed; without the stage and the
+/// time where it is to be `short`.
+pub(crate) fn state<'a>(context: &PageContext<'_>, short: bool) -> Option<Span<'a>> {
     let open: Vec<&JobEntry> = context.jobs.iter().filter(|job| job.is_open()).collect();
     let at_work = open.iter().find(|job| job.is_under_way()).or(open.first());
     let Some(job) = at_work else {
@@ -201,7 +202,10 @@ pub(crate) fn state<'a>(context: &PageContext<'_>) -> Option<Span<'a>> {
         n => format!("{n} {}", context.say(words::JOB_UNIT)),
     };
     let state = match (&job.phase, job.share()) {
-        (Phase::Running, Some(share)) => format!("{:.0}%{}", 100.0 * share, course_of(job)),
+        (Phase::Running, Some(share)) => {
+            let course = if short { String::new() } else { course_of(context, job) };
+            format!("{:.0}%{course}", 100.0 * share)
+        }
         (Phase::Paused, share) => {
             let percent = share.map(|share| format!(" {:.0}%", 100.0 * share)).unwrap_or_default();
             format!("‖ {}{percent}", context.say(words::PAUSED))
@@ -217,9 +221,12 @@ pub(crate) fn state<'a>(context: &PageContext<'_>) -> Option<Span<'a>> {
     Some(Span::styled(format!("{name}{between}{state}"), style))
 }
 
-/// Number of the stage and time left of a job whose stages are known beforehand: ` 9/35 -12s`.
-fn course_of(job: &JobEntry) -> String {
+/// Number of the stage and time left of a job whose stages are known beforehand: ` 9/35 余12s`.
+fn course_of(context: &PageContext<'_>, job: &JobEntry) -> String {
     let Some(course) = &job.course else { return String::new() };
-    let left = course.left.map(|left| format!(" -{}", figures::span(left))).unwrap_or_default();
+    let left = course
+        .left
+        .map(|left| format!(" {}", context.say(words::TIME_TO_GO).replace("{}", &figures::span(left))))
+        .unwrap_or_default();
     format!(" {}/{}{left}", course.stage, course.stages)
 }

@@ -6,6 +6,7 @@ pub(super) use crate::words::{CANCELLED as STOPPED, FAILED as FAILED_SHORT, SECO
 
 words! {
     LEFT: "余", "-";
+    TIME_TO_GO: "余{}", "{} left";
     PAUSED: "已暂停", "paused";
     WAITING: "等待", "waiting";
     ACTIVE: "进行中", "running";
@@ -38,6 +39,7 @@ words! {
     OUT_PERMISSION: "没有写的权限：检查文件夹的权限，或在 workbench.toml 的 [project] dir 里换一个文件夹。", "There is no permission to write: check the permissions of the folder, or name another one as [project] dir in workbench.toml.";
     OUT_INTERNAL: "这是程序内部的错误：其余各页照常可用。重试一次；再次出现时请把这一页连同日志报告上来。", "This is an error of the program; the other pages still work. Try again; if it happens once more, report it with this page and its log.";
     OUT_SOURCE: "在 workbench.toml 里改好，再按 r：运行前会重新读取配置。", "Correct workbench.toml and press r: the configuration is read again before a run.";
+    OUT_SETTING: "按 {,} 打开设置 {}，改好保存后按 r 重试：已完成的阶段不会重算。", "Press {,} for the setting {}, save it and press r: finished stages are not computed twice.";
     OUT_PAGE: "回到它的那一页重新开始；已完成的部分不会重算：按", "Start it again on its page; what is finished is not computed twice: press";
 
     LOG: "日志", "Log";

@@ -67,16 +67,18 @@ fn number<'a>(models: &'a Models<'_>, row: usize, of: fn(&Description) -> Option
 }
 
 pub(super) fn table<'m>(language: Language) -> TableKind<Models<'m>> {
-    let cells_of_uses = if language == Language::Zh { 4 } else { 8 };
+    let (cells_of_uses, cells_of_can) = if language == Language::Zh { (4, 15) } else { (8, 20) };
     let columns = vec![
         Column::text("model", words::MODEL, 0, |models: &Models<'m>, row, _| {
             let shown = &*models.list[row].shown;
             // Of a model in a folder of its own the folder says enough; ends of paths tell models apart.
             Cell::text(shown).shown(shown.strip_suffix("/model.onnx").unwrap_or(shown)).with_end()
         }),
-        Column::text("can", words::CAN, 15, |models: &Models<'m>, row, language| match &models.list[row].found {
-            Ok(found) => Cell::text(abilities(found, language)),
-            Err(_) => Cell::text(words::UNREADABLE.to(language)),
+        Column::text("can", words::CAN, cells_of_can, |models: &Models<'m>, row, language| {
+            match &models.list[row].found {
+                Ok(found) => Cell::text(abilities(found, language)),
+                Err(_) => Cell::text(words::UNREADABLE.to(language)),
+            }
         }),
         Column::text("precision", words::PRECISION, 9, |models: &Models<'m>, row, _| {
             Cell::text(models.list[row].found.as_ref().map_or(String::new(), |found| found.header.precision()))

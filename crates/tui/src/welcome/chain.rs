@@ -58,6 +58,16 @@ impl Chain {
         self.sources.iter().map(|source| source.name.clone()).collect()
     }
 
+    /// What is asked for next.
+    pub(super) fn wanted(&self) -> Option<Word> {
+        match self.next {
+            Next::Documents => Some(words::DOCUMENTS),
+            Next::Prices => Some(words::PRICES),
+            Next::Securities => Some(words::SECURITIES),
+            Next::Factor => None,
+        }
+    }
+
     fn has(&self, table: Table) -> bool {
         self.sources.iter().any(|source| source.table == table)
     }
@@ -72,7 +82,7 @@ impl Chain {
 
     pub(super) fn key(&mut self, key: &KeyEvent) -> ChainStep {
         let yes = matches!(key.code, KeyCode::Enter | KeyCode::Char('y' | 'o'));
-        let no = matches!(key.code, KeyCode::Char('n' | 's'));
+        let no = matches!(key.code, KeyCode::Char('n'));
         match (self.next, key.code) {
             (_, KeyCode::Esc | KeyCode::Char('q')) => ChainStep::Leave,
             (Next::Factor, _) if yes => ChainStep::Begin(true),

@@ -153,7 +153,9 @@ impl Welcome {
                 ChainStep::Stay => {}
                 ChainStep::Leave => self.chain = None,
                 ChainStep::Choose => {
-                    self.sourcing = Some(Sourcing::open(&self.bench.forms, chain.names(), &self.messenger));
+                    let sourcing = Sourcing::open(&self.bench.forms, chain.names(), &self.messenger);
+                    let before = chain.sources.last().map(|source| source.path.as_str());
+                    self.sourcing = Some(sourcing.beside(before).wanting(chain.wanted()));
                 }
                 ChainStep::Begin(with_tone) => {
                     let (begin, sources) = (self.bench.begin.clone(), chain.sources.clone());

@@ -9,7 +9,7 @@ words! {
     WHAT: "中文金融文本研究工作台：从原始新闻与研报到经过检验的因子", "A workbench for research on Chinese finance text: from raw news and reports to a tested factor";
     NO_PROJECT: "这个文件夹里还没有项目（workbench.toml）：", "There is no project (workbench.toml) in this folder yet:";
     DEMO: "看演示", "See the demo";
-    OF_DEMO: "在 ./inkstone-demo 生成一个合成市场，运行全部阶段：约一两分钟", "A synthetic market in ./inkstone-demo with every stage run: a minute or two";
+    OF_DEMO: "在 ./inkstone-demo 生成一个合成市场，运行全部阶段：约半分钟", "A synthetic market in ./inkstone-demo with every stage run: about half a minute";
     OPEN: "打开数据文件", "Open a file of data";
     OF_OPEN: "选一个 CSV、JSON、Parquet、Excel 文件或文档文件夹，写出 workbench.toml", "Choose a CSV, JSON, Parquet or Excel file, or a folder of documents; writes workbench.toml";
     READ: "读指南", "Read the guide";

@@ -53,7 +53,7 @@ pub struct TracedName {
     pub returns: Vec<f64>,
     /// Reason for which the test could not use the value or not trade on it; none if it could.
     pub blocked: Option<String>,
-    /// Title of the document that gave most to the value, by size; empty without one.
+    /// Title of the document that gave most to the value, by size, or else its first words; empty without a document.
     pub title: String,
 }
 
@@ -128,4 +128,11 @@ pub struct TracedDocument {
     /// Part of the number of the reading; NaN if the aggregate has no parts.
     #[serde(serialize_with = "null_number")]
     pub contribution: f64,
+}
+
+impl TracedDocument {
+    /// The title, or else the first words.
+    pub fn heading(&self) -> &str {
+        if self.title.is_empty() { &self.words } else { &self.title }
+    }
 }
