@@ -59,7 +59,7 @@ pub(crate) fn drawn_by(command: Command, play: impl FnOnce(&mut Keys<'_>)) -> (S
 }
 
 /// The program; a test that fails does not leave it running, or nobody would close the terminal.
-struct Killed(Child);
+pub(crate) struct Killed(pub(crate) Child);
 
 impl Drop for Killed {
     fn drop(&mut self) {

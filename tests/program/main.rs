@@ -30,6 +30,8 @@ mod forecast;
 mod fronts;
 mod gaps;
 mod hostile;
+#[cfg(unix)]
+mod hour;
 mod inputs;
 mod labeller;
 mod labels;
