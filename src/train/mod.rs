@@ -2,6 +2,7 @@
 //! usual tools.
 
 mod classify;
+mod clusters;
 mod crf;
 mod distil;
 mod fasttext;
@@ -29,6 +30,7 @@ use inkstone_features::standalone::{CutSpec, Cutter, LATER, LineFormat, Lines};
 use inkstone_models::{Preset, VectorFormat, WordVectors};
 
 pub use classify::{Bayes, Boosted, Logistic, Mlp, Ridge, Svm};
+pub use clusters::Clusters;
 pub use crf::Crf;
 pub use distil::Static;
 pub use fasttext::{FastText, FastTextSupervised};
@@ -106,6 +108,10 @@ pub enum Train {
     ///
     /// 潜在语义分析：文档与词为低维的点，同 scikit-learn 的 TruncatedSVD。
     Lsa(Lsa),
+    /// Clusters of documents by the rows of another model, with the words that name them: k-means, or by merging.
+    ///
+    /// 按另一模型的行给文档聚类，并以词命名各类：k 均值，或逐次合并。
+    Clusters(Clusters),
     /// Weights of a contextual model's layers for a task, as ELMo learns them: a setting for --layers.
     ///
     /// 为一项任务学习上下文模型各层的权重，同 ELMo：供 --layers 使用。
@@ -279,6 +285,7 @@ pub(crate) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
         Train::Lexicon(args) => lexicon::lexicon(args, ctx),
         Train::Tone(args) => lexicon::tone(args, ctx),
         Train::Lsa(args) => vectorize::lsa(args, ctx),
+        Train::Clusters(args) => clusters::run(args, ctx),
         Train::Mix(args) => mix::run(args, ctx),
         Train::Static(args) => distil::run(args, ctx),
         Train::Pooling(args) => pooling::pooling(args, ctx),

@@ -1,4 +1,4 @@
-//! Search in a project.
+//! Search in a project, and clusters of its documents.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::desk::Desk;
 use crate::{assert_says, run};
 
-/// Vectors of the documents.
+/// Vectors and themes of the documents.
 const FEATURES: &str = r#"
 [[feature]]
 name = "words"
@@ -19,6 +19,17 @@ name = "places"
 model = "lsa"
 lsa = { dim = 3 }
 fit_until = "2024-03-06"
+
+[[feature]]
+name = "themes"
+model = "clusters"
+inputs = ["words"]
+clusters = { k = 2, min_train_documents = 8, refit_days = 1, share_days = 5 }
+
+[[factor]]
+name = "novelty"
+expression = "themes.distance"
+min_names = 2
 "#;
 
 fn desk() -> Desk {
@@ -80,4 +91,44 @@ fn a_project_is_searched_by_words_by_vectors_and_by_both_as_of_a_time() {
     let json = search(&["--top", "50"]).finished();
     assert_eq!((&json["index"]["parts_damaged"], found(&json)), (&1.into(), all));
     assert!(fs::read(&index).unwrap() == whole);
+}
+
+#[test]
+fn themes_of_documents_are_a_feature_and_a_model_of_plain_files() {
+    let desk = desk();
+    let json = desk.run().finished();
+    let stages = json["stages"].as_array().unwrap();
+    let themes = stages.iter().find(|stage| stage["stage"] == "extract themes").expect("the themes are computed");
+    let words = themes["facts"]["themes"].to_string();
+    assert!(words.contains("下滑") && words.contains("增长"), "{words}");
+    let train = |args: &[&str]| {
+        let fixed = ["train", "clusters", "--input", ".inkstone/clean", "-o", "themes.model"];
+        let k = if args.contains(&"-k") { &[][..] } else { &["-k", "2"] };
+        run(desk.folder(), &[&fixed[..], k, args].concat())
+    };
+    run(desk.folder(), &["train", "tfidf", "-i", ".inkstone/clean", "-o", "tfidf.model"]).finished();
+    run(desk.folder(), &["train", "lsa", "-i", ".inkstone/clean", "-o", "lsa.model", "--dim", "3"]).finished();
+    for (model, method) in [("tfidf.model", "kmeans"), ("lsa.model", "kmeans"), ("lsa.model", "ward")] {
+        let read = || fs::read(desk.folder().join("themes.model")).unwrap();
+        let json = train(&["--model", model, "--method", method, "--threads", "1"]).finished();
+        let bytes = read();
+        train(&["--model", model, "--method", method, "--threads", "8"]).finished();
+        assert!(read() == bytes, "{model} {method}");
+        let themes = json["themes"].as_array().unwrap();
+        assert_eq!(themes.iter().map(|theme| theme["documents"].as_u64().unwrap()).collect::<Vec<_>>(), [16, 16]);
+        let told = run(desk.folder(), &["eval", "--model", "themes.model", "--input", ".inkstone/clean"]).finished();
+        assert_eq!(told["themes"][0]["documents"], 16, "{told:#}");
+        let text = "净利润大幅下滑，由盈转亏";
+        let why = run(desk.folder(), &["explain", "--model", "themes.model", "--text", text]).finished().to_string();
+        assert!(why.contains("cosine with the centre of t") && why.contains("下滑"), "{why}");
+    }
+    let merges = train(&["--model", "lsa.model", "--method", "ward", "--merges", "merges.csv"]).finished();
+    assert_eq!(merges["merges"], "merges.csv");
+    let table = fs::read_to_string(desk.folder().join("merges.csv")).unwrap();
+    assert!(table.starts_with("a,b,distance,documents\n") && table.lines().count() == 32, "{table}");
+    assert_says(&train(&["--model", "tfidf.model", "--method", "ward"]).refusal(), &["dense rows", "train lsa"]);
+    assert_says(&train(&["--model", "lsa.model", "--merges", "m.csv"]).refusal(), &["--method ward"]);
+    assert_says(&train(&["--model", "lsa.model", "-k", "40"]).refusal(), &["do not make 40 clusters"]);
+    run(desk.folder(), &["train", "ngram", "-i", ".inkstone/clean", "-o", "lm.bin"]).finished();
+    assert_says(&train(&["--model", "lm.bin"]).refusal(), &["gives scores", "train lsa"]);
 }

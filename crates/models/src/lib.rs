@@ -30,6 +30,7 @@ mod bayes;
 mod boost;
 mod calibration;
 pub mod checkpoint;
+mod clusters;
 mod cooccurrence;
 mod crf;
 mod design;
@@ -77,6 +78,9 @@ pub use inkstone_base::model_file::{ModelFile, ModelHeader, write_model};
 pub use bayes::{BayesForm, BayesParams, naive_bayes};
 pub use boost::BoostParams;
 pub use calibration::CalibrationForm;
+pub use clusters::{
+    Centres, ClusterParams, ClusterRows, Clustering, Linkage, Merge, ThemeWords, cluster, cut, linkage,
+};
 pub use cooccurrence::{Cooccurrence, CooccurrenceParams, PairCounter, PairWeighting, Ppmi, PpmiParams};
 pub use crf::{CrfParams, LabelledText, TrainedCrf, train_crf};
 pub use design::{DenseRows, Design, DesignRow, FoldFeatures, Scaling, SpilledDense};

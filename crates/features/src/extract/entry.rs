@@ -57,6 +57,8 @@ pub(crate) enum ColumnNames {
     Fixed(&'static [&'static str]),
     /// `c1`, `c2`, ... of so many components.
     Components(fn(&Feature) -> usize),
+    /// As the settings of the feature say.
+    Named(fn(&Feature) -> Vec<String>),
     /// `c1`, `c2`, ... of the trainer's vectors, and `words`.
     Vectors,
     /// Known once the feature's file is read; the function says which names are possible.

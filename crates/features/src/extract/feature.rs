@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::target::Target;
 use super::vintages::VintageParams;
+use crate::models::clusters::ClusterSettings;
 use crate::models::fasttext::WindowFastText;
 use crate::models::file::FileParams;
 use crate::models::glove::WindowGlove;
@@ -55,6 +56,9 @@ pub enum Model {
     /// Improbability of a document under a language model of the documents before it: columns `surprise` (mean -log10
     /// probability of a token), `oov` (share of tokens that are new), `tokens`.
     Surprise,
+    /// Clusters of the rows of other features, fitted on the documents before: columns `t1`, `t2`, ..., the membership in each theme,
+    /// `distance` to the nearest centre, `share` of the theme in the days before.
+    Clusters,
     /// Walk-forward word2vec: columns `c1`, `c2`, ..., the document's place among the vectors of the documents before it, and
     /// `words`, how many of its words are known (0 flags that nothing is).
     Word2vec,
@@ -80,7 +84,7 @@ pub enum Model {
 pub struct Feature {
     /// Name by which factors refer to the feature.
     pub name: String,
-    /// `lexicon`, `tfidf`, `lsa`, `ridge`, `logistic`, `bayes`, `svm`, `boosted`, `mlp`, `sestm`, `induced`, `surprise`, `word2vec`,
+    /// `lexicon`, `tfidf`, `lsa`, `ridge`, `logistic`, `bayes`, `svm`, `boosted`, `mlp`, `sestm`, `induced`, `surprise`, `clusters`, `word2vec`,
     /// `glove`, `fasttext`, `file`, `onnx`, `textcnn`, `textrnn` or `finetune`.
     pub model: Model,
     /// Name of the `[[rewrite]]` whose texts are read; empty: title and body of each document.
@@ -101,7 +105,7 @@ pub struct Feature {
     /// True if company names and codes are hidden from the model, so that it cannot learn who did well. Absent: hidden
     /// from `sestm` and `induced`, which would list them among their words; shown to the others.
     pub mask_names: Option<bool>,
-    /// For `ridge`, `logistic`, `bayes`, `svm`, `boosted` and `mlp`: the rows that the model learns on, side by side. `words` are the words of
+    /// For `ridge`, `logistic`, `bayes`, `svm`, `boosted`, `mlp` and `clusters`: the rows that the model learns on, side by side. `words` are the words of
     /// the text, weighed as `tfidf` says; every other entry is a feature, `name`, or one of its columns, `name.column`. Empty: words.
     pub inputs: Vec<String>,
     pub lexicon: LexiconParams,
@@ -137,6 +141,8 @@ pub struct Feature {
     pub induce: InduceParams,
     /// For `surprise`: windows and model.
     pub surprise: SurpriseParams,
+    /// For `clusters`: themes, windows and membership.
+    pub clusters: ClusterSettings,
     /// For `word2vec`, `glove`, `fasttext`, `textcnn` and `textrnn`: which words of a window are known.
     pub words: WordLimits,
     /// For `word2vec`, `glove` and `fasttext`: windows of training.

@@ -98,6 +98,9 @@ pub struct SetMeta {
     /// Models of past documents: the model of each step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub windows: Option<Vec<StepReport>>,
+    /// `clusters`: the themes of the last step, with their documents and words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub themes: Option<Value>,
     /// Models that learn on the rows of other features: these features.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inputs: Option<Vec<InputMeta>>,

@@ -23,6 +23,7 @@ impl Feature {
                 names.iter().map(|name| name.to_string()).chain(labels.iter().cloned()).collect()
             }
             ColumnNames::Components(dim) => component_names(dim(self)),
+            ColumnNames::Named(names) => names(self),
             ColumnNames::Vectors => self.trainer().map_or_else(Vec::new, |trainer| place_columns(trainer.dim())),
         }
     }
@@ -96,9 +97,9 @@ impl Feature {
     pub fn check_settings(&self) -> Result<()> {
         let entry = self.model.entry();
         ensure!(
-            self.inputs.is_empty() || entry.method.is_some(),
-            "inputs 用于 ridge、logistic、bayes、svm、boosted 和 mlp；model = {} 的特征请去掉它",
-            "inputs are for ridge, logistic, bayes, svm, boosted and mlp; leave them out of a feature of model = {}",
+            self.inputs.is_empty() || entry.method.is_some() || entry.settings.contains(&"inputs"),
+            "inputs 用于 ridge、logistic、bayes、svm、boosted、mlp 和 clusters；model = {} 的特征请去掉它",
+            "inputs are for ridge, logistic, bayes, svm, boosted, mlp and clusters; leave them out of a feature of model = {}",
             json!(self.model)
         );
         let (given, defaults) = (json!(self), json!(Feature::default()));

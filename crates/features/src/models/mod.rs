@@ -4,6 +4,7 @@
 //! the same model on plain files (`train`, `embed`, `eval`, `explain`). Two registries name all: `registry` the models of features, `open` the
 //! kinds of model files.
 
+pub mod clusters;
 pub mod crf;
 pub mod doc2vec;
 pub mod estimators;

@@ -10,7 +10,7 @@ use crate::models::head::{Encoder, EncoderRecord, FittedHead};
 use crate::models::ngram::eval::FittedNgram;
 use crate::models::onnx::{Contextual, FittedOnnx, is_onnx};
 use crate::models::static_encoder::FittedStatic;
-use crate::models::{estimators, fasttext, head, lexicon, neural, textnet, word_vectors};
+use crate::models::{clusters, estimators, fasttext, head, lexicon, neural, textnet, word_vectors};
 use inkstone_base::bail;
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
@@ -65,6 +65,10 @@ pub fn open_with(
             let (place, using) = record.find_unchanged(path, using)?;
             let format = given.or_else(|| input.and_then(LineFormat::by_name)).unwrap_or(record.format);
             let (model, _) = open_with(&place, Some(format), None, base, &using, ctx)?;
+            if file.header().kind == clusters::KIND {
+                let rows = clusters::RowsOf::new(model, record, &place)?;
+                return Ok((Box::new(clusters::FittedThemes::open(&file, path, rows)?), format));
+            }
             let encoder = Encoder::new(model, place.display().to_string(), record)?;
             return Ok((Box::new(FittedHead::open(&file, path, encoder, ctx)?), format));
         }
@@ -119,6 +123,11 @@ pub(crate) fn open_for_project(
     {
         let (place, using) = record.find_unchanged(path, using)?;
         let ProjectModel { model, segmenter, own_cut } = open_for_project(&place, tokenizer, base, &using, ctx)?;
+        if file.header().kind == clusters::KIND {
+            let rows = clusters::RowsOf::new(model, record, &place)?;
+            let model = Box::new(clusters::FittedThemes::open(file, path, rows)?);
+            return Ok(ProjectModel { model, segmenter, own_cut });
+        }
         let encoder = Encoder::new(model, place.display().to_string(), record)?;
         return Ok(ProjectModel { model: Box::new(FittedHead::open(file, path, encoder, ctx)?), segmenter, own_cut });
     }

@@ -1,7 +1,8 @@
 //! The registry of the models of features: a new model is a folder here and an arm of [`Model::entry`].
 
 use super::{
-    estimators, fasttext, file, glove, induced, lexicon, lsa, ngram, onnx, sestm, textnet, tfidf, transformer, word2vec,
+    clusters, estimators, fasttext, file, glove, induced, lexicon, lsa, ngram, onnx, sestm, textnet, tfidf,
+    transformer, word2vec,
 };
 use crate::extract::Model;
 use crate::extract::entry::ModelEntry;
@@ -21,6 +22,7 @@ impl Model {
             Model::Mlp => estimators::project::entry(Method::Mlp),
             Model::Sestm => sestm::project::ENTRY,
             Model::Induced => induced::project::ENTRY,
+            Model::Clusters => clusters::project::ENTRY,
             Model::Surprise => ngram::project::ENTRY,
             Model::Word2vec => word2vec::project::ENTRY,
             Model::Glove => glove::project::ENTRY,

@@ -15,6 +15,7 @@ use chrono::NaiveDateTime;
 use serde_json::{Value, json};
 
 use crate::lines::{Line, Lines};
+use crate::models::clusters;
 use crate::models::estimators;
 use crate::models::estimators::plain::LearnedEstimator;
 use crate::models::estimators::plain::corpus::LabelledCorpus;
@@ -37,7 +38,8 @@ const VERSION: u32 = 2;
 /// The encoder of a head, where the file of a model is one.
 pub(crate) fn encoder_of(file: &ModelFile) -> Result<Option<EncoderRecord>> {
     let header = file.header();
-    let is_head = estimators::plain::is_kind(&header.kind) && !header.params["encoder"].is_null();
+    let reads_rows = estimators::plain::is_kind(&header.kind) || header.kind == clusters::KIND;
+    let is_head = reads_rows && !header.params["encoder"].is_null();
     if is_head { file.param("encoder").map(Some) } else { Ok(None) }
 }
 
