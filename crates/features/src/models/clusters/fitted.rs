@@ -9,9 +9,9 @@ use super::plain::{KIND, NO_ROW, RowsOf, Themes};
 use super::{membership, theme_names};
 use crate::fitted::{Columns, EvalParams, Figures, Fitted, Rows, figures, place_of_class};
 use crate::lines::{Line, Lines};
-use inkstone_base::bail;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
+use inkstone_base::{bail, message};
 use inkstone_models::{ClusterRows, Explanation, ModelFile, ModelHeader, Part};
 
 /// Bytes of lines that are in memory at once.
@@ -127,7 +127,12 @@ impl Fitted for FittedThemes {
         let named: Vec<&str> = self.themes.names[theme].iter().map(|(word, _)| word.as_str()).collect();
         let explanation = Explanation {
             of: Some(names[theme].clone()),
-            formula: format!("cosine with the centre of {} ({})", names[theme], named.join(" ")),
+            formula: message!(
+                "与 {} 中心的余弦（{}）",
+                "cosine with the centre of {} ({})",
+                names[theme],
+                named.join(" ")
+            ),
             score: terms.iter().map(|part| part.value).sum(),
             terms,
             ..Explanation::default()
