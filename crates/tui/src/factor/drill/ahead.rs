@@ -13,7 +13,7 @@ use inkstone_base::language::Word;
 
 pub(super) enum Ahead {
     /// Documents of the name of this key.
-    Documents(String, Documents),
+    Documents(String, Box<Documents>),
     /// Text of the document of this number.
     Text {
         number: u32,

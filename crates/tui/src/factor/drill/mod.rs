@@ -279,7 +279,7 @@ impl Drill {
             DrillLevel::Names => {
                 let wanted = self.name_key();
                 self.documents = match self.ahead.take() {
-                    Some(Ahead::Documents(key, documents)) if Some(&key) == wanted.as_ref() => Some(documents),
+                    Some(Ahead::Documents(key, documents)) if Some(&key) == wanted.as_ref() => Some(*documents),
                     _ => self.ask_documents(desk),
                 };
             }
@@ -410,7 +410,8 @@ impl Drill {
                 let key = self.name_key();
                 let is_there = matches!(&self.ahead, Some(Ahead::Documents(of, _)) if Some(of) == key.as_ref());
                 if !is_there {
-                    self.ahead = key.zip(self.ask_documents(desk)).map(|(key, found)| Ahead::Documents(key, found));
+                    self.ahead =
+                        key.zip(self.ask_documents(desk)).map(|(key, found)| Ahead::Documents(key, Box::new(found)));
                 }
             } else {
                 let marked = self.documents.as_ref().and_then(Documents::marked).map(|(_, document)| document);
