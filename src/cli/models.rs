@@ -220,7 +220,7 @@ pub struct SampleFlags {
 }
 
 #[derive(Debug, Args)]
-#[command(group(clap::ArgGroup::new("asked").required(true).args(["words", "text", "ids"])))]
+#[command(group(clap::ArgGroup::new("asked").required(true).multiple(true).args(["words", "text", "ids", "ratio"])))]
 pub struct Nearest {
     /// The model file. For words: lsa, or any word vectors, also files of word2vec. For documents: any model of vectors or of weights of
     /// terms. For --ratio: the counts of train ppmi --counts.
@@ -263,7 +263,7 @@ pub struct Nearest {
     /// Find the documents nearest to these of --input: ids, or line numbers if the lines have no ids.
     ///
     /// 找与 --input 中这些文档最近的文档：编号，没有编号则为行号。
-    #[arg(long, value_name = "ID,ID", value_delimiter = ',', requires = "input")]
+    #[arg(long, value_name = "ID,ID", value_delimiter = ',', requires = "input", conflicts_with = "text")]
     pub ids: Vec<String>,
     /// The documents to search, one per line; - reads standard input.
     ///

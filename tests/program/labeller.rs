@@ -133,6 +133,10 @@ fn a_labeller_learns_names_and_finds_them_in_later_text() {
     let near = run(path, &["nearest", "-m", "w.model", "--words", "海川", "--senses", "-k", "2"]).finished();
     assert_eq!(near["nearest"][0]["of"], "海川|ORG");
     assert_eq!(near["nearest"][0]["neighbours"].as_array().unwrap().len(), 2);
+    let counted = ["train", "ppmi", "-i", "text.tok", "--format", "tokens", "-o", "p.model", "--counts", "c.npz"];
+    run(path, &[&counted[..], &["--dim", "2", "--window", "1"]].concat()).finished();
+    let ratio = ["nearest", "-m", "c.npz", "--ratio", "董事,增持", "--words", "陈一鸣|PER"];
+    assert_eq!(run(path, &ratio).finished()["words"][0]["ratio"], 1.0);
     let refused = run(path, &["nearest", "-m", "w.model", "--words", "股份", "--senses"]).refusal();
     assert_says(&refused, &["no senses of \"股份\"", "--names"]);
 }
