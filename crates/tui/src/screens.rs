@@ -432,12 +432,12 @@ fn a_terminal_of_wide_signs_is_given_none_that_are_ambiguous() {
 fn charts_are_drawn_as_pictures_where_the_terminal_shows_them() {
     let mut bench = Bench::open(&filled(), |_| ());
     bench.app.graphics = None;
-    let refused = bench.screen(LARGE, "7V");
+    let refused = bench.screen(LARGE, "7W");
     assert!(refused.contains("不显示图片"), "{refused}");
     assert!(bench.app.take_pictures().is_empty());
     bench.app.graphics = Some(Protocol::Kitty);
-    assert!(bench.screen(LARGE, "9V").contains("本页没有图表"));
-    bench.press("7V");
+    assert!(bench.screen(LARGE, "9W").contains("本页没有图表"));
+    bench.press("7W");
     let pictures = bench.app.take_pictures();
     assert!(pictures.len() > 1, "{}", bench.picture(LARGE));
     assert!(pictures.iter().all(|picture| picture.png.starts_with(b"\x89PNG") && picture.protocol == Protocol::Kitty));

@@ -57,7 +57,7 @@ impl Documents {
                     Cell::text(desk.say(words::kind(document.kind))),
                     Cell::text(desk.say(if document.first { words::FIRST_SHORT } else { words::REPEAT })),
                     Cell::text(document.source.clone()),
-                    Cell::text(document.heading()),
+                    Cell::text(document.heading().to_owned()),
                     Cell::text(document.doc_id.clone()),
                     Cell::of(Value::Time(document.known_at)),
                 ];

@@ -13,6 +13,7 @@ use crate::page_state::PageState;
 use crate::{Judgement, Tracing, Workspace};
 use inkstone_base::data::Kind;
 use inkstone_base::job::Ctx;
+use inkstone_base::language::Message;
 use inkstone_features::extract::{ExplainedBy, ExplainedSentence, ExplainedText, ExplainedWord};
 use inkstone_lab::factor::{TracedCell, TracedDate, TracedDay, TracedDocument, TracedName};
 
