@@ -186,7 +186,7 @@ fn errors_and_panics_of_a_run_are_shown_as_chains() {
     let mut bench = Bench::open(&empty(), |w| w.run = run);
     bench.press("r");
     bench.finish();
-    assert!(bench.screen(SMALL, "").contains("└ row 3 has no date"));
+    assert!(bench.screen(SMALL, "").contains("└ “row 3 has no date”"));
     let run = run_of(|_| if cfg!(test) { panic!("a broken invariant") } else { bail!("never") });
     let mut bench = Bench::open(&empty(), |w| w.run = run);
     bench.press("r");
