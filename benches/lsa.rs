@@ -95,7 +95,8 @@ fn main() -> Result<()> {
     let counting = CooccurrenceParams::default();
     let params = PpmiParams { svd, ..PpmiParams::default() };
     let began = Instant::now();
-    let (model, report) = ppmi::train(&mut lines()?, &cutter, &counting, &params, &beside, None, &ctx)?;
+    let (model, report) =
+        ppmi::train(&mut lines()?, &cutter, &counting, &params, &beside, ppmi::Matrices::default(), &ctx)?;
     let tokens = report.facts["tokens"].as_u64().unwrap_or(0);
     println!(
         "{:>8.2} s  PPMI vectors of {} words from {} pairs ({:.2} M tokens, window {})",
