@@ -437,11 +437,15 @@ fn charts_are_drawn_as_pictures_where_the_terminal_shows_them() {
     assert!(bench.app.take_pictures().is_empty());
     bench.app.graphics = Some(Protocol::Kitty);
     assert!(bench.screen(LARGE, "9W").contains("本页没有图表"));
-    bench.press("7W");
+    // Charts in English need no Chinese font.
+    bench.press("L7W");
     let pictures = bench.app.take_pictures();
+    if bench.picture(LARGE).contains("no font") {
+        return inkstone_testing::not_tried("this machine has no font for English charts");
+    }
     assert!(pictures.len() > 1, "{}", bench.picture(LARGE));
     assert!(pictures.iter().all(|picture| picture.png.starts_with(b"\x89PNG") && picture.protocol == Protocol::Kitty));
-    assert!(pictures[0].below.contains("下一张") && pictures.last().unwrap().below.contains("任意键返回"));
+    assert!(pictures[0].below.contains("for the next") && pictures.last().unwrap().below.contains("any key goes back"));
     assert!(bench.app.take_pictures().is_empty(), "they are shown once");
 }
 

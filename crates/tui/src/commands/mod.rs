@@ -244,7 +244,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("undo-change", A::UndoChange, ["Z"], "撤销改动" "undo", "撤销本程序对 workbench.toml 的上一次改动；可再按" "undo the last change that this program made to workbench.toml; again for the one before", ALL, false),
     command!("open-report", A::OpenReport, ["O"], "打开报告" "open report", "在浏览器中打开所看因子的报告" "open the report on the factor shown in a browser", ALL, false),
     command!("save", A::Save, ["S"], "存图" "save", "把图表存为 SVG 与 PNG；没有图表时存整个画面" "save the charts as SVG and PNG, or else the screen", ALL, false),
-    command!("draw-charts", A::DrawCharts, ["W"], "看图" "pictures", "以真正的图片看本页的图表（kitty、Ghostty、Konsole、iTerm2、WezTerm）" "see the charts of the page as pictures (kitty, Ghostty, Konsole, iTerm2, WezTerm)", ALL, false),
+    command!("draw-charts", A::DrawCharts, ["W"], "看图" "pictures", "以真正的图片看本页的图表（终端须能显示图片）" "see the charts of the page as pictures, where the terminal shows them", ALL, false),
     command!("palette", A::Palette, [":", "ctrl-p"], "命令" "commands", "按几个字母、汉字或拼音首字母找命令" "find a command by a few letters", ALL, true),
     command!("theme", A::Theme, ["T"], "明暗" "theme", "切换深色与浅色" "switch between dark and light", ALL, false),
     command!("language", A::Language, ["L"], "English" "中文", "切换中文与英文" "switch between Chinese and English", ALL, true),
