@@ -9,13 +9,13 @@ use inkstone_features::search::RankedBy;
 
 #[derive(Debug, Args)]
 pub struct Search {
-    /// What to look for; words are cut as [tokenizer] says.
+    /// The query; words are cut as [tokenizer] says.
     ///
     /// 要检索的内容；按 [tokenizer] 切词。
     pub query: String,
     #[command(flatten)]
     pub project: super::Project,
-    /// How documents are ranked: by their words (bm25), by the vectors of a feature (dense), or by both rankings.
+    /// The ranking of documents: by their words (bm25), by the vectors of a feature (dense), or by both rankings.
     ///
     /// 文档的排序方法：按词（bm25），按某个特征的向量（dense），或合并两个名次（both）。
     #[arg(long, value_name = "RANKING", default_value = "bm25")]

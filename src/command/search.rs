@@ -51,7 +51,7 @@ pub(super) fn run(args: &Search, global: &Global) -> Result<ExitCode> {
     }))
 }
 
-/// What was found, for people: a heading, and of each document a line with its sentences below it.
+/// The answer as text: a heading, then a line a document with its sentences below it.
 fn lines(searched: &Searched) -> String {
     let Searched { answer, index, .. } = searched;
     let mut text = String::new();

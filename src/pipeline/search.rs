@@ -12,12 +12,12 @@ use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_base::{bail, ensure, message};
 use inkstone_features::extract::{Feature, vector_of_text};
-use inkstone_features::search::{Answer, DenseQuery, IndexState, RankedBy, SearchIndex, SearchQuery};
+use inkstone_features::search::{DenseQuery, IndexState, RankedBy, SearchAnswer, SearchIndex, SearchQuery};
 use inkstone_store::Reader;
 
 /// The answer to a query, with the state of the index and the feature whose vectors were used.
 pub struct Searched {
-    pub answer: Answer,
+    pub answer: SearchAnswer,
     pub index: IndexState,
     pub feature: Option<String>,
 }

@@ -42,17 +42,17 @@ pub struct Crf {
     /// 模型文件。
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// What is learned: words of text with spaces between them, for --mode crf; or names, for eval --task entities and embed --list.
+    /// The unit to learn: words of text with spaces between them, for --mode crf; or names, for eval --task entities and embed --list.
     ///
     /// 学什么：词（以空格分隔的文本），供 --mode crf；或名称，供 eval --task entities 与 embed --list。
-    #[arg(long, value_name = "WHAT", default_value = "words")]
+    #[arg(long, value_name = "UNIT", default_value = "words")]
     pub learn: LabelledUnit,
     /// Labels of names: bioes (begin, inside, outside, end, single) or bio.
     ///
     /// 名称的标签：bioes（首、中、外、尾、单字）或 bio。
     #[arg(long, value_name = "SCHEME", default_value = "bioes")]
     pub labels: NameLabels,
-    /// What a label sees, as c-1c0,t0: c a character, t its type, b, e and i the length of the dictionary word that begins, ends or goes on
+    /// Templates of features, as c-1c0,t0: c a character, t its type, b, e and i the length of the dictionary word that begins, ends or goes on
     /// there, each with a distance; up to three together. Default: characters two around, pairs of them, types; with --words also b, e and i.
     ///
     /// 标签所见，写如 c-1c0,t0：c 为字，t 为其类型，b、e、i 为在该处开始、结束、经过的词典词的长度，各带距离，最多三项相连。默认：前后各两字、相邻字对、类型；有 --words 时另加 b、e、i。

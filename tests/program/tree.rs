@@ -238,7 +238,7 @@ fn the_methods_name_tests_that_exist_and_the_same_in_both_languages() {
     }
 }
 
-/// What a library says of an error is English: in a Chinese text it stands in quotes behind what failed.
+/// The error of a library is English: a Chinese text quotes it behind the name of what failed.
 #[test]
 fn chinese_messages_quote_the_errors_of_libraries() {
     let literal = regex::Regex::new(r#""(?:[^"\\]|\\.)*""#).unwrap();

@@ -18,7 +18,7 @@ use inkstone_tables::corpus::Parts;
 use inkstone_tables::project::Project;
 use inkstone_text::{Segmenter, TokenizerParams};
 
-/// What an index depends on beside the corpus and the tokenizer.
+/// Version of the format. An index of another version is made anew.
 const VERSION: u32 = 1;
 
 const EXTENSION: &str = "index";
@@ -32,7 +32,7 @@ pub struct SearchIndex {
     pub state: IndexState,
 }
 
-/// How an index came to be what it is.
+/// The sizes of an index, and the parts of it that were made now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct IndexState {
     pub documents: u64,

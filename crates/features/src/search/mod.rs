@@ -87,7 +87,7 @@ pub struct FoundDocument {
 
 /// The answer to a query.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Answer {
+pub struct SearchAnswer {
     pub terms: Vec<QueryTerm>,
     /// Documents that have a word of the query.
     pub documents_with_words: u64,
@@ -106,7 +106,7 @@ impl SearchIndex {
         query: &SearchQuery<'_>,
         dense: Option<&DenseQuery<'_>>,
         ctx: &Ctx,
-    ) -> Result<Answer> {
+    ) -> Result<SearchAnswer> {
         let most = if query.by == RankedBy::Both { query.most.max(FUSED) } else { query.most };
         let by_terms = self.by_terms(query.text, query.until, most, ctx);
         // By meaning alone a query may consist of words that are not searched.
@@ -137,7 +137,7 @@ impl SearchIndex {
                 document.rank_by_dense = rank(&by_vectors, ranked.number);
             }
         }
-        Ok(Answer {
+        Ok(SearchAnswer {
             terms: by_terms.terms,
             documents_with_words: by_terms.found,
             documents_known: by_terms.known,

@@ -262,7 +262,7 @@ fn sentences_are_marked_and_vectors_rank_beside_words() {
     // The title of the second document is a sentence of its own, and marked.
     assert_eq!((answer.found[1].sentences[0].title, answer.found[1].title.as_str()), (false, "减持"));
     assert!(search(RankedBy::Bm25, "减持", None).found[0].sentences[0].title);
-    let ids = |answer: Answer| answer.found.into_iter().map(|found| found.doc_id).collect::<Vec<_>>();
+    let ids = |answer: SearchAnswer| answer.found.into_iter().map(|found| found.doc_id).collect::<Vec<_>>();
     assert_eq!(ids(search(RankedBy::Dense, "回购", None)), ["news/2", "news/1", "news/0"]);
     assert_eq!(ids(search(RankedBy::Dense, "。", Some(day(1)))), ["news/1", "news/0"], "the third came later");
     let both = search(RankedBy::Both, "回购", None);

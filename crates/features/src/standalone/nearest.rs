@@ -38,7 +38,7 @@ pub struct Named {
     pub score: Option<f32>,
 }
 
-/// What makes words near.
+/// The measure by which words are near.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum WordDistance {

@@ -1,4 +1,4 @@
-//! Ratios of co-occurrence: what goes with one word rather than with another (Pennington, Socher and Manning 2014, table 1).
+//! Ratios of co-occurrence, which tell the words that go with one word from those that go with another (Pennington, Socher and Manning 2014, table 1).
 
 use std::path::Path;
 
@@ -8,13 +8,13 @@ use serde::Serialize;
 use inkstone_base::message;
 use inkstone_models::read_named_npz;
 
-/// How a word goes with two others.
+/// The co-occurrence of a word with two others.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CooccurrenceRatio {
     pub word: String,
-    /// Its share of all words that stand near the first one, `P(word | first)`.
+    /// Share of the word among all words near the first one, `P(word | first)`.
     pub first: f64,
-    /// The same of the second one.
+    /// `P(word | second)`.
     pub second: f64,
     /// `P(word | first) / P(word | second)`; none where the second one never stands near it.
     pub ratio: Option<f64>,

@@ -13,7 +13,7 @@ pub struct Chain {
     highest: f64,
 }
 
-/// What a pass over a text leaves; its memory is used again.
+/// Forward and backward values of a text. The memory is used again for the next text.
 #[derive(Default)]
 pub struct Pass {
     /// `exp(score - highest score of the place)`, `[places, labels]`.
@@ -22,7 +22,7 @@ pub struct Pass {
     forward: Vec<f64>,
     /// Backward values: forward x backward is the probability of a label at a place.
     backward: Vec<f64>,
-    /// What the forward values of each place were divided by.
+    /// Divisors of the forward values, by place.
     sums: Vec<f64>,
     log_z: f64,
 }

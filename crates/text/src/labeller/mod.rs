@@ -35,16 +35,16 @@ pub struct Labeller {
     features: FeatureTable,
     /// `[features, labels]`, row by row.
     weights: Vec<f32>,
-    /// Of all sequences, as in training.
+    /// Scores over all sequences of labels, as in training.
     chain: Chain,
-    /// The same without the pairs that the scheme forbids.
+    /// Scores over the sequences that the scheme allows.
     allowed: Chain,
     begins: Vec<bool>,
     ends: Vec<bool>,
     fitted_until: Option<NaiveDateTime>,
 }
 
-/// What a training gives.
+/// The parts of a labeller, as training makes them.
 pub struct LabellerParts {
     pub labels: Vec<String>,
     pub templates: Templates,

@@ -10,7 +10,7 @@ use anyhow::Result;
 use inkstone_base::ensure;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum LabelPlace {
     Begin,
     Inside,
     End,
@@ -21,7 +21,7 @@ enum Place {
 /// The labels of a model.
 pub struct Scheme {
     /// Place and number of the kind.
-    labels: Vec<(Place, usize)>,
+    labels: Vec<(LabelPlace, usize)>,
     kinds: Vec<String>,
     /// True if spans end with a label of their own.
     has_ends: bool,
@@ -55,23 +55,23 @@ impl Scheme {
         for name in names {
             let (place, kind) = name.split_once('-').unwrap_or((name, ""));
             let place = match place {
-                "B" => Place::Begin,
-                "I" | "M" => Place::Inside,
-                "E" => Place::End,
-                "S" => Place::Single,
-                "O" => Place::Outside,
+                "B" => LabelPlace::Begin,
+                "I" | "M" => LabelPlace::Inside,
+                "E" => LabelPlace::End,
+                "S" => LabelPlace::Single,
+                "O" => LabelPlace::Outside,
                 _ => inkstone_base::bail!(
                     "标签 {name:?} 不是 B、I、M、E、S 或 O",
                     "the label {name:?} is none of B, I, M, E, S and O"
                 ),
             };
             let number = kinds.iter().position(|known| known == kind).unwrap_or(kinds.len());
-            if place != Place::Outside && number == kinds.len() {
+            if place != LabelPlace::Outside && number == kinds.len() {
                 kinds.push(kind.to_owned());
             }
             labels.push((place, number));
         }
-        let has_ends = labels.iter().any(|(place, _)| *place == Place::End);
+        let has_ends = labels.iter().any(|(place, _)| *place == LabelPlace::End);
         Ok(Scheme { labels, kinds, has_ends })
     }
 
@@ -82,15 +82,15 @@ impl Scheme {
 
     /// True if the labels cut a text into words: no character is outside.
     pub fn cuts_words(&self) -> bool {
-        self.labels.iter().all(|(place, _)| *place != Place::Outside)
+        self.labels.iter().all(|(place, _)| *place != LabelPlace::Outside)
     }
 
     fn goes_on(&self, label: usize) -> bool {
-        matches!(self.labels[label].0, Place::Inside | Place::End)
+        matches!(self.labels[label].0, LabelPlace::Inside | LabelPlace::End)
     }
 
     fn is_open(&self, label: usize) -> bool {
-        matches!(self.labels[label].0, Place::Begin | Place::Inside)
+        matches!(self.labels[label].0, LabelPlace::Begin | LabelPlace::Inside)
     }
 
     /// True if label `to` may follow label `from`.
@@ -115,15 +115,15 @@ impl Scheme {
     /// The labels of a text of `length` characters with these spans, which do not overlap. None where a span has a kind without labels.
     pub fn labels(&self, length: usize, spans: &[Span]) -> Option<Vec<u8>> {
         let find = |place, kind| self.labels.iter().position(|label| *label == (place, kind));
-        let outside = self.labels.iter().position(|(place, _)| *place == Place::Outside);
+        let outside = self.labels.iter().position(|(place, _)| *place == LabelPlace::Outside);
         let mut labels = vec![outside.unwrap_or(usize::from(u8::MAX)) as u8; length];
         for (kind, span) in spans {
             for at in span.clone() {
                 let place = match (at == span.start, at + 1 == span.end) {
-                    (true, true) if self.has_ends => Place::Single,
-                    (true, _) => Place::Begin,
-                    (false, true) if self.has_ends => Place::End,
-                    (false, _) => Place::Inside,
+                    (true, true) if self.has_ends => LabelPlace::Single,
+                    (true, _) => LabelPlace::Begin,
+                    (false, true) if self.has_ends => LabelPlace::End,
+                    (false, _) => LabelPlace::Inside,
                 };
                 labels[at] = find(place, *kind)? as u8;
             }
@@ -138,11 +138,11 @@ impl Scheme {
         for (at, &label) in labels.iter().enumerate() {
             let (place, kind) = self.labels[usize::from(label)];
             match (place, spans.last_mut()) {
-                (Place::Outside, _) => {}
-                (Place::Inside | Place::End, Some((_, span))) if open => span.end = at + 1,
+                (LabelPlace::Outside, _) => {}
+                (LabelPlace::Inside | LabelPlace::End, Some((_, span))) if open => span.end = at + 1,
                 _ => spans.push((kind, at..at + 1)),
             }
-            open = matches!(place, Place::Begin | Place::Inside);
+            open = matches!(place, LabelPlace::Begin | LabelPlace::Inside);
         }
         spans
     }

@@ -28,7 +28,7 @@ const BITS: u32 = 21;
 const BEFORE: u32 = 0x11_0000;
 const BEHIND: u32 = 0x11_0001;
 
-/// What is seen of a character.
+/// A property of a character that a template sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Seen {
     Character,
@@ -42,14 +42,14 @@ const LETTERS: [(char, Seen); 5] =
     [('c', Seen::Character), ('t', Seen::Type), ('b', Seen::Begins), ('e', Seen::Ends), ('i', Seen::Inside)];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Look {
+struct Observation {
     seen: Seen,
     distance: i32,
 }
 
 /// The templates of a model, in the order in which they are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Templates(Vec<Vec<Look>>);
+pub struct Templates(Vec<Vec<Observation>>);
 
 /// Characters two around, pairs of neighbours, and types.
 const USUAL: &str = "c-2,c-1,c0,c1,c2,c-2c-1,c-1c0,c0c1,c1c2,c-1c1,t0,t-1t0t1";
@@ -103,7 +103,8 @@ impl FromStr for Templates {
     type Err = anyhow::Error;
 
     fn from_str(text: &str) -> Result<Templates> {
-        let templates: Vec<Vec<Look>> = text.split(',').map(|part| template(part.trim())).collect::<Result<_>>()?;
+        let templates: Vec<Vec<Observation>> =
+            text.split(',').map(|part| template(part.trim())).collect::<Result<_>>()?;
         ensure!(
             templates.len() <= MOST,
             "{} 个模板，最多 {MOST} 个",
@@ -122,7 +123,7 @@ impl FromStr for Templates {
     }
 }
 
-fn template(text: &str) -> Result<Vec<Look>> {
+fn template(text: &str) -> Result<Vec<Observation>> {
     let mut looks = Vec::new();
     let mut rest = text;
     while let Some(letter) = rest.chars().next() {
@@ -143,7 +144,7 @@ fn template(text: &str) -> Result<Vec<Look>> {
             )
         })?;
         rest = &rest[end..];
-        looks.push(Look { seen, distance });
+        looks.push(Observation { seen, distance });
     }
     if looks.is_empty() || looks.len() > LOOKS {
         bail!("模板 {text:?} 须有一到 {LOOKS} 项", "template {text:?} needs one to {LOOKS} looks");

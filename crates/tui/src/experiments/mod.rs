@@ -22,7 +22,7 @@ use super::action::Action;
 use super::context::PageContext;
 use super::desk::{Desk, PageRequest, Work};
 use super::errand::Errand;
-use super::kit::{Sheet, Zoom};
+use super::kit::{ListSheet, Zoom};
 use super::list::Cursor;
 use super::page::{Chart, Page, Table};
 use super::page_state::PageState;
@@ -59,7 +59,7 @@ pub struct ExperimentsPage {
     for_now: bool,
     /// Numbers of its cells as listed, the best first.
     order: Vec<usize>,
-    list: Sheet,
+    list: ListSheet,
     /// The grid of its cells, with the marked row and column.
     table: Option<grid::GridTable>,
     row: Cursor,

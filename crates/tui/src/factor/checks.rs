@@ -10,7 +10,7 @@ use super::words as own;
 use crate::action::Action;
 use crate::context::PageContext;
 use crate::desk::Desk;
-use crate::kit::{Cell, Sheet, SheetRow, number, text};
+use crate::kit::{Cell, ListSheet, SheetRow, number, text};
 use crate::page::Table;
 use crate::{figures, look, words};
 use inkstone_lab::lint::{Standing, Verdict};
@@ -27,7 +27,7 @@ const WIDE: u16 = 100;
 /// The list, while it is open.
 #[derive(Default)]
 pub(super) struct Checks {
-    sheet: Sheet,
+    sheet: ListSheet,
 }
 
 impl Checks {

@@ -11,7 +11,7 @@ use super::words as w;
 use crate::context::PageContext;
 use crate::desk::Desk;
 use crate::features::FeaturesPage;
-use crate::kit::{Cell, Sheet, SheetRow, number, text};
+use crate::kit::{Cell, ListSheet, SheetRow, number, text};
 use crate::words::Word;
 use crate::{bars, figures, look, sentences, width};
 use inkstone_base::language::Language;
@@ -97,7 +97,7 @@ fn summary_lines<'a>(context: &PageContext<'_>, set: &FeatureSet, health: &Healt
 }
 
 /// Lists the columns of the set, a row each.
-pub(super) fn fill(sheet: &mut Sheet, set: &FeatureSet, health: &Health, width: u16, desk: &Desk<'_>) {
+pub(super) fn fill(sheet: &mut ListSheet, set: &FeatureSet, health: &Health, width: u16, desk: &Desk<'_>) {
     let bars = if width >= WIDE { 16 } else { 8 };
     sheet.fill((set.id.map(|id| id.hex()), health.rows, bars), desk.language, || {
         let rows_of =

@@ -28,7 +28,7 @@ use super::desk::{Desk, PageRequest};
 use super::errand::Errand;
 use super::event::Event;
 use super::field::Field;
-use super::kit::{Sheet, TableView, Zoom};
+use super::kit::{ListSheet, TableView, Zoom};
 use super::page::{Table, turns};
 use super::page_state::PageState;
 use inkstone_base::data::Key;
@@ -119,7 +119,7 @@ pub struct FeaturesPage {
     health: Option<SetReading<Health>>,
     near: NearPane,
     /// The list of the pane below.
-    below: Sheet,
+    below: ListSheet,
 }
 
 impl FeaturesPage {

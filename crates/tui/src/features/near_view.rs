@@ -13,7 +13,7 @@ use super::words as w;
 use crate::context::PageContext;
 use crate::desk::Desk;
 use crate::field::{self, Field};
-use crate::kit::{Cell, Sheet, SheetRow, Value, number, text};
+use crate::kit::{Cell, ListSheet, SheetRow, Value, number, text};
 use crate::{figures, look, sentences, width, words};
 use inkstone_features::inspect::{Found, ListedDocument, Near, NearMeasure, Neighbours, Nothing};
 use inkstone_store::RowKind;
@@ -70,7 +70,7 @@ pub(super) fn draw(
 }
 
 /// Lists the neighbours of a document.
-pub(super) fn fill(sheet: &mut Sheet, near: &NearPane, set: &FeatureSet, neighbours: &Neighbours, desk: &Desk<'_>) {
+pub(super) fn fill(sheet: &mut ListSheet, near: &NearPane, set: &FeatureSet, neighbours: &Neighbours, desk: &Desk<'_>) {
     sheet.fill((set.id.map(|id| id.hex()), near.question(), neighbours.compared), desk.language, || {
         let columns = vec![
             number("rank", "#".to_owned(), 3).on_screen(),
@@ -100,7 +100,7 @@ pub(super) fn fill(sheet: &mut Sheet, near: &NearPane, set: &FeatureSet, neighbo
 }
 
 /// Lists documents that were found by words.
-pub(super) fn fill_found(sheet: &mut Sheet, words: &str, found: &Found, desk: &Desk<'_>) {
+pub(super) fn fill_found(sheet: &mut ListSheet, words: &str, found: &Found, desk: &Desk<'_>) {
     sheet.fill((words, found.total, found.documents.len()), desk.language, || {
         let columns = vec![text("time", w::PUBLISHED, 16), text("codes", w::CODE, 13), text("title", w::TITLE, 0)];
         let row = |document: &ListedDocument| SheetRow {

@@ -12,7 +12,7 @@ use super::{FeaturesFocus, FeaturesPage, FeaturesView, SetReading, columns, heal
 use crate::context::PageContext;
 use crate::desk::Desk;
 use crate::errand::Errand;
-use crate::kit::{Cell, Sheet, SheetRow, number, text};
+use crate::kit::{Cell, ListSheet, SheetRow, number, text};
 use crate::page::Table;
 use crate::{figures, look, sentences, width, words};
 use inkstone_base::terms::term;
@@ -211,7 +211,7 @@ fn draw_files(
 }
 
 /// Lists the batches of a set.
-fn fill_files(sheet: &mut Sheet, set: &FeatureSet, desk: &Desk<'_>) {
+fn fill_files(sheet: &mut ListSheet, set: &FeatureSet, desk: &Desk<'_>) {
     sheet.fill((&set.name, set.id.map(|id| id.hex()), set.bytes, set.batches.len()), desk.language, || {
         let columns = vec![
             number("part", w::PART, 6),
@@ -238,7 +238,7 @@ fn fill_files(sheet: &mut Sheet, set: &FeatureSet, desk: &Desk<'_>) {
 }
 
 /// Fills the list of the pane below with what the view shows.
-pub(super) fn fill_below(state: &FeaturesPage, sheet: &mut Sheet, width: u16, desk: &Desk<'_>) {
+pub(super) fn fill_below(state: &FeaturesPage, sheet: &mut ListSheet, width: u16, desk: &Desk<'_>) {
     let Some(set) = state.selected() else { return sheet.empty() };
     match (state.view, &state.near.found) {
         (FeaturesView::Files, _) => fill_files(sheet, set, desk),

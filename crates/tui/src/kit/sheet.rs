@@ -35,7 +35,7 @@ pub(crate) fn number(id: impl Into<Cow<'static, str>>, title: impl Into<Title>, 
     Column::new(id, title.into(), cells, true, |_, _, _| Cell::text(""))
 }
 
-pub(crate) struct Sheet {
+pub(crate) struct ListSheet {
     view: TableView,
     kind: TableKind<[SheetRow]>,
     rows: Vec<SheetRow>,
@@ -43,15 +43,15 @@ pub(crate) struct Sheet {
     made_of: Option<u64>,
 }
 
-impl Default for Sheet {
-    fn default() -> Sheet {
-        Sheet::new(TableView::default())
+impl Default for ListSheet {
+    fn default() -> ListSheet {
+        ListSheet::new(TableView::default())
     }
 }
 
-impl Sheet {
-    fn new(view: TableView) -> Sheet {
-        Sheet {
+impl ListSheet {
+    fn new(view: TableView) -> ListSheet {
+        ListSheet {
             view,
             kind: TableKind { columns: Vec::new(), key: |rows, row| rows[row].key.clone() },
             rows: Vec::new(),
@@ -59,8 +59,8 @@ impl Sheet {
         }
     }
 
-    pub(crate) fn sorted_by(column: &str, descending: bool) -> Sheet {
-        Sheet::new(TableView::sorted_by(column, descending))
+    pub(crate) fn sorted_by(column: &str, descending: bool) -> ListSheet {
+        ListSheet::new(TableView::sorted_by(column, descending))
     }
 
     /// Makes columns and rows anew if `of`, all that they depend on, is another than before.

@@ -31,7 +31,7 @@ const VERSION: u32 = 1;
 /// Bytes of lines that are in memory at once.
 const BLOCK: usize = 1 << 22;
 
-/// How documents are put into clusters.
+/// Parameters of the clusters of documents.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ThemesParams {
     pub clusters: ClusterParams,

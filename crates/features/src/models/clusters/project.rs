@@ -85,7 +85,7 @@ fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Resu
     order.iter().enumerate().for_each(|(row, place)| row_of[*place] = row as u32);
     let has = has_rows(rows);
     let has_row = row_of.iter().map(|row| has[*row as usize]).collect();
-    let documents = Documents { has_row, row_of, rows, corpus: &corpus };
+    let documents = ThemeDocuments { has_row, row_of, rows, corpus: &corpus };
 
     let dim = settings.k + 2;
     let mut values = corpus.batches.empty_rows(dim);
@@ -149,7 +149,7 @@ fn has_rows(rows: ClusterRows<'_>) -> Vec<bool> {
 }
 
 /// The documents in the order of their times, and their rows.
-struct Documents<'d> {
+struct ThemeDocuments<'d> {
     corpus: &'d NumberedCorpus,
     rows: ClusterRows<'d>,
     row_of: Vec<u32>,
@@ -157,7 +157,7 @@ struct Documents<'d> {
     has_row: Vec<bool>,
 }
 
-impl Documents<'_> {
+impl ThemeDocuments<'_> {
     /// The themes of some documents with their words, each counted once a document.
     fn named(&self, numbers: &[usize], labels: &[u32], k: usize) -> serde_json::Value {
         let (mut words, mut sizes) = (ThemeWords::new(k), vec![0u64; k]);

@@ -31,7 +31,7 @@ use inkstone_text::{DictionaryEntry, Labeller, Mode, TokenizerParams, read_dicti
 /// Name of the method in `train`.
 pub const METHOD: &str = Labeller::KIND;
 
-/// What the labels of characters say.
+/// The unit that the labels of characters mark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum LabelledUnit {
@@ -42,7 +42,7 @@ pub enum LabelledUnit {
     Entities,
 }
 
-/// How names are labelled.
+/// The labels of the characters of a name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum NameLabels {

@@ -1,4 +1,4 @@
-//! What is below the marked line of a list, read ahead and shown beside the list: documents of a name, text of a document.
+//! The next level of a list, read ahead for the marked line and shown beside the list: documents of a name, text of a document.
 
 use std::sync::Arc;
 

@@ -9,7 +9,7 @@ use crate::context::PageContext;
 use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::factor::words as own;
-use crate::kit::{Cell, Sheet, SheetRow, Value, number, text};
+use crate::kit::{Cell, ListSheet, SheetRow, Value, number, text};
 use crate::{figures, look, words};
 use inkstone_lab::factor::TracedDay;
 
@@ -21,7 +21,7 @@ pub(super) struct Days {
     pub(super) quantile: u16,
     /// Dates of the factor, ascending.
     pub(super) asked: Errand<Vec<TracedDay>>,
-    pub(super) sheet: Sheet,
+    pub(super) sheet: ListSheet,
 }
 
 impl Days {

@@ -3,7 +3,7 @@
 use crate::context::PageContext;
 use crate::desk::Desk;
 use crate::errand::Errand;
-use crate::kit::{Cell, Sheet, SheetRow, Value, number, text};
+use crate::kit::{Cell, ListSheet, SheetRow, Value, number, text};
 use crate::words::{self, Word};
 use crate::{figures, look, width};
 use inkstone_lab::factor::{TracedCell, TracedDocument};
@@ -12,7 +12,7 @@ pub(super) struct Documents {
     pub(super) code: String,
     pub(super) name: String,
     pub(super) asked: Errand<Vec<TracedCell>>,
-    pub(super) sheet: Sheet,
+    pub(super) sheet: ListSheet,
 }
 
 impl Documents {

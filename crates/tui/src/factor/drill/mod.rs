@@ -26,7 +26,7 @@ use crate::action::Action;
 use crate::corpus::Shelf;
 use crate::desk::Desk;
 use crate::errand::Errand;
-use crate::kit::Sheet;
+use crate::kit::ListSheet;
 use crate::look;
 use crate::page::{Table, WantedStock};
 use ahead::Ahead;
@@ -44,7 +44,7 @@ pub(super) struct Drill {
     documents: Option<Documents>,
     sentences: Option<Sentences>,
     /// The words of a sentence.
-    words: Option<Sheet>,
+    words: Option<ListSheet>,
     /// What is below the marked line, where there is room beside the list.
     ahead: Option<Ahead>,
     shelf: Shelf,
@@ -97,11 +97,11 @@ impl Drill {
     }
 
     /// The list of a level, empty, with the columns and the order that the user gave it.
-    fn new_sheet(&self, level: DrillLevel) -> Sheet {
+    fn new_sheet(&self, level: DrillLevel) -> ListSheet {
         let mut sheet = match level {
-            DrillLevel::Days => Sheet::sorted_by("date", true),
-            DrillLevel::Names => Sheet::sorted_by("value", true),
-            _ => Sheet::default(),
+            DrillLevel::Days => ListSheet::sorted_by("date", true),
+            DrillLevel::Names => ListSheet::sorted_by("value", true),
+            _ => ListSheet::default(),
         };
         sheet.recall(&self.tables[level.id()]);
         sheet
@@ -125,7 +125,7 @@ impl Drill {
     }
 
     /// The list of the level; none among sentences.
-    fn sheet(&self) -> Option<&Sheet> {
+    fn sheet(&self) -> Option<&ListSheet> {
         match self.level() {
             DrillLevel::Days => self.days.as_ref().map(|days| &days.sheet),
             DrillLevel::Names => self.names.as_ref().map(|names| &names.sheet),
@@ -135,7 +135,7 @@ impl Drill {
         }
     }
 
-    fn sheet_mut(&mut self) -> Option<&mut Sheet> {
+    fn sheet_mut(&mut self) -> Option<&mut ListSheet> {
         match self.level() {
             DrillLevel::Days => self.days.as_mut().map(|days| &mut days.sheet),
             DrillLevel::Names => self.names.as_mut().map(|names| &mut names.sheet),
@@ -152,7 +152,7 @@ impl Drill {
 
     /// True if something lies over the list, or only some of its rows are listed.
     pub(super) fn is_open(&self) -> bool {
-        self.sheet().is_some_and(Sheet::is_open)
+        self.sheet().is_some_and(ListSheet::is_open)
     }
 
     /// True if what is below the marked line is shown beside the list.

@@ -6,7 +6,7 @@ use super::lists::{HoldingPeriod, return_of};
 use crate::context::PageContext;
 use crate::desk::Desk;
 use crate::errand::Errand;
-use crate::kit::{Cell, Sheet, SheetRow, Value, number, text};
+use crate::kit::{Cell, ListSheet, SheetRow, Value, number, text};
 use crate::{figures, look, words};
 use inkstone_lab::factor::{TracedDate, TracedName};
 
@@ -22,7 +22,7 @@ pub(super) struct Names {
     pub(super) quantile: u16,
     /// Places among the names of the date of those that are shown.
     shown: Vec<usize>,
-    pub(super) sheet: Sheet,
+    pub(super) sheet: ListSheet,
 }
 
 impl Names {
@@ -32,7 +32,7 @@ impl Names {
         date: usize,
         quantile: u16,
         asked: Errand<TracedDate>,
-        sheet: Sheet,
+        sheet: ListSheet,
     ) -> Names {
         Names { dates, date, asked, quantile, shown: Vec::new(), sheet }
     }

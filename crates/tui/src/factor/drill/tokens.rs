@@ -4,12 +4,12 @@ use super::lists::bar_cells;
 use crate::charts::signed_bar;
 use crate::desk::Desk;
 use crate::factor::words as own;
-use crate::kit::{Cell, Sheet, SheetRow, number, text};
+use crate::kit::{Cell, ListSheet, SheetRow, number, text};
 use crate::{figures, look};
 use inkstone_features::extract::{ExplainedSentence, ExplainedWord};
 
 /// Lists the words, the largest weight first, whatever its sign.
-pub(super) fn fill(sheet: &mut Sheet, sentence: &ExplainedSentence, width: u16, desk: &Desk<'_>) {
+pub(super) fn fill(sheet: &mut ListSheet, sentence: &ExplainedSentence, width: u16, desk: &Desk<'_>) {
     let room = bar_cells(width, 60, 12);
     sheet.fill((&sentence.text, sentence.words.len(), room), desk.language, || {
         let columns = vec![
