@@ -347,6 +347,11 @@ pub struct Projection {
     /// tsne 的迭代次数。
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = flag::<usize>("--epochs"))]
     pub epochs: usize,
+    /// Colour words by N clusters of their vectors (k-means); words of a group keep theirs.
+    ///
+    /// 按词向量的 N 个聚类（k 均值）着色；已有组的词不变。
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = flag::<usize>("--count"))]
+    pub clusters: usize,
     /// A picture (.svg), or a table of word, group, x and y (.csv, .parquet).
     ///
     /// 图（.svg），或词、组、x、y 的表（.csv、.parquet）。

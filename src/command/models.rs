@@ -374,7 +374,12 @@ fn ratios(args: &Nearest) -> Result<Summary> {
 pub(super) fn projection(args: &Projection, ctx: &Ctx) -> Result<Summary> {
     standalone::Projection::check_output(&args.output)?;
     let (model, _) = models::open_model(&args.model, None, None, Path::new(""), ctx)?;
-    let params = ProjectionParams { method: args.method, perplexity: args.perplexity, epochs: args.epochs };
+    let params = ProjectionParams {
+        method: args.method,
+        perplexity: args.perplexity,
+        epochs: args.epochs,
+        clusters: args.clusters,
+    };
     let shown = match &args.groups {
         Some(path) => Shown::Groups(path),
         None if args.words.is_empty() => Shown::Top(args.top),

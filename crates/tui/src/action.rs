@@ -44,7 +44,7 @@ pub enum Action {
     NextChoice,
     PreviousChoice,
     KeepCurve,
-    /// Colours words in the plane by tone, or not.
+    /// Colours words in the plane by cluster, by tone, or not.
     ColourPlane,
 
     // ONNX

@@ -137,7 +137,7 @@ words! {
     ANNUAL: "年化多空", "annual";
     SHARPE: "夏普", "Sharpe";
     DRAWDOWN: "回撤", "drawdown";
-    TURNOVER: "换手", "turnover";
+    TURNOVER: "日换手", "turnover a day";
     COVERAGE: "覆盖", "coverage";
     OPEN: "开盘价", "open";
     CLOSE: "收盘价", "close";

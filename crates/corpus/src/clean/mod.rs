@@ -55,6 +55,9 @@ pub struct Params {
     /// Read `1，234` (a Chinese comma between groups of three digits) as `1,234`. Default false: such a comma may as
     /// well part two numbers of a list.
     pub unify_numbers: bool,
+    /// Remove the title with which a body begins, in 【】 or as a line of its own. Default false: what reads title and body counts its words twice
+    /// then, as vendors of flashes send them.
+    pub drop_repeated_title: bool,
     /// Least Jaccard similarity of a near duplicate with its first mention, 0.6 to 1. Default 0.8; 1 leaves only
     /// texts of the same shingles.
     pub threshold: f64,
@@ -64,7 +67,7 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Params {
-        Params { markup: true, unify_numbers: false, threshold: 0.8, window_days: 30 }
+        Params { markup: true, unify_numbers: false, drop_repeated_title: false, threshold: 0.8, window_days: 30 }
     }
 }
 
@@ -384,11 +387,25 @@ fn clean_each<T: Send>(
         rows.map(|(i, doc)| {
             doc.title = normalise_line(&doc.title, params);
             doc.body = normalise(&doc.body, params);
+            if params.drop_repeated_title
+                && let Some(rest) = behind_title(&doc.body, &doc.title)
+            {
+                doc.body = rest.to_owned();
+            }
             ctx.advance(u64::from(i % 2 == pass))?;
             Ok(then(doc))
         })
         .collect()
     })
+}
+
+/// The body behind its title, where it begins with the title: in brackets or as a line of its own.
+fn behind_title<'b>(body: &'b str, title: &str) -> Option<&'b str> {
+    let bracketed = || body.strip_prefix('【')?.strip_prefix(title)?.strip_prefix('】');
+    let line = || body.strip_prefix(title)?.strip_prefix('\n');
+    let rest = bracketed().or_else(line).filter(|_| !title.is_empty())?.trim_start();
+    // A body that is its title alone stays.
+    (!rest.is_empty()).then_some(rest)
 }
 
 /// Clean documents as a frame, from their pieces; `marks` are first mentions and similarities.
@@ -450,6 +467,27 @@ mod tests {
             doc == bare
         }));
         (docs, report, files.iter().map(|f| std::fs::read(f).unwrap()).collect())
+    }
+
+    #[test]
+    fn a_title_that_its_body_repeats_is_dropped_where_that_is_asked_for() {
+        let bodies = [
+            "【远山科技：拟回购】公司公告，",
+            "远山科技：拟回购\n公司公告，",
+            "远山科技：拟回购股份。",
+            "【远山科技：拟回购】",
+        ];
+        let documents: Vec<Document> = (0..)
+            .zip(bodies)
+            .map(|(i, body)| document(&format!("news/{i}"), "2024-01-02T09:00:00", "远山科技：拟回购", body))
+            .collect();
+        let texts = |drop_repeated_title: bool| -> Vec<String> {
+            let params = Params { drop_repeated_title, ..Params::default() };
+            let (cleaned, ..) = cleaned(&[&documents], &params, 2);
+            cleaned.into_iter().map(|clean| clean.document.body).collect()
+        };
+        assert_eq!(texts(true), ["公司公告，", "公司公告，", bodies[2], bodies[3]]);
+        assert_eq!(texts(false)[..2], bodies[..2]);
     }
 
     #[test]

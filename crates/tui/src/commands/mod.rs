@@ -120,7 +120,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("next-choice", A::NextChoice, ["right", "l"], "换" "change", "表单：下一个选项；投影：右边的词" "in the form the next choice, in the plane the word to the right", MODELS, false),
     command!("previous-choice", A::PreviousChoice, ["left", "h"], "换回" "change back", "表单：上一个选项；投影：左边的词" "in the form the choice before, in the plane the word to the left", MODELS, false),
 
-    command!("colour-plane", A::ColourPlane, ["v"], "着色" "colours", "投影：按语气词典着色" "in the plane: words coloured by the tone of the lexicon", MODELS, true),
+    command!("colour-plane", A::ColourPlane, ["v"], "着色" "colours", "投影：按聚类着色，再按按语气词典" "in the plane: words coloured by their cluster, again by the tone of the lexicon", MODELS, true),
     command!("keep-curve", A::KeepCurve, ["m"], "留曲线" "keep curve", "留住这条损失曲线，与下一次训练的画在一起" "keep this loss curve, to see that of the next training beside it", MODELS, true),
 
     // ONNX

@@ -190,6 +190,8 @@ pub struct Plane {
     pub points: Vec<(String, [f64; 2])>,
     /// Shares of the variance along both axes; none by t-SNE.
     pub explained: Option<[f64; 2]>,
+    /// By point: the number of its cluster from 1, the largest first; 0 without one.
+    pub clusters: Vec<usize>,
     /// By point: the weight of the word in the lexicon of the project, 0 where it is not in it.
     pub tones: Vec<f32>,
     /// The share of each word's nearest that are among its nearest points.

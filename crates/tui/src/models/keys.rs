@@ -142,7 +142,7 @@ impl PageState for ModelsPage {
             Action::Following => self.show(Tool::Following, desk),
             Action::Surprise => self.show(Tool::Surprise, desk),
             Action::ZoomIn | Action::ZoomOut => self.plane_view.zoom(action == Action::ZoomIn),
-            Action::ColourPlane => self.plane_view.by_tone ^= true,
+            Action::ColourPlane => self.plane_view.colours = self.plane_view.colours.next(),
             Action::NextChoice | Action::PreviousChoice if self.shown_plane().is_some() => self.step(action, area),
             Action::NextChoice => self.choose(true, desk),
             Action::PreviousChoice => self.choose(false, desk),

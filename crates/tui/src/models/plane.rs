@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui::style::{Color, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
@@ -21,13 +21,34 @@ const DOTS: [[u32; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x
 /// The smallest part of the plane that is shown: 1 / 2^6 of it in each direction.
 const MOST_ZOOM: u8 = 6;
 
+/// Colours of clusters, the largest first.
+const CLUSTERS: [Color; 6] = [Color::Cyan, Color::Yellow, Color::Magenta, Color::Green, Color::Blue, Color::Red];
+
 /// The part of the plane that is seen, and its colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct PlaneView {
     /// Each step halves both sides of the part, which lies around the marked word.
     pub(super) zoom: u8,
-    /// True if words are coloured by tone.
-    pub(super) by_tone: bool,
+    pub(super) colours: PlaneColours,
+}
+
+/// The colours of words in the plane.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum PlaneColours {
+    #[default]
+    Plain,
+    Clusters,
+    Tone,
+}
+
+impl PlaneColours {
+    pub(super) fn next(self) -> PlaneColours {
+        match self {
+            PlaneColours::Plain => PlaneColours::Clusters,
+            PlaneColours::Clusters => PlaneColours::Tone,
+            PlaneColours::Tone => PlaneColours::Plain,
+        }
+    }
 }
 
 impl PlaneView {
@@ -104,13 +125,18 @@ pub(super) fn next_word(plane: &Plane, marked: usize, action: Action, area: Rect
 }
 
 impl ShownPlane<'_> {
-    /// The colour of a word, `plain` unless words are coloured by tone.
+    /// The colour of a word, `plain` unless words are coloured.
     fn style(&self, number: usize, plain: Style) -> Style {
-        let tone = f64::from(self.plane.tones.get(number).copied().unwrap_or_default());
-        let style = match (self.view.by_tone, tone) {
-            (false, _) => plain,
-            (true, 0.0) => look::DIM,
-            (true, tone) => look::of_sign(tone, self.red_up),
+        let style = match self.view.colours {
+            PlaneColours::Plain => plain,
+            PlaneColours::Clusters => match self.plane.clusters.get(number) {
+                Some(&cluster) if cluster > 0 => Style::new().fg(CLUSTERS[(cluster - 1) % CLUSTERS.len()]),
+                _ => look::DIM,
+            },
+            PlaneColours::Tone => match self.plane.tones.get(number) {
+                Some(&tone) if tone != 0.0 => look::of_sign(tone.into(), self.red_up),
+                _ => look::DIM,
+            },
         };
         if number == self.marked { style.patch(look::SELECTED) } else { style }
     }
@@ -270,7 +296,7 @@ mod tests {
         assert_eq!(to(1, Action::Up), Some(2));
         assert_eq!(to(0, Action::Down), Some(3));
         assert_eq!((to(2, Action::Up), to(2, Action::NextChoice)), (None, None));
-        let near = text_of(&plane, PlaneView { zoom: 3, by_tone: false }, 0, 40, 10).concat();
+        let near = text_of(&plane, PlaneView { zoom: 3, ..PlaneView::default() }, 0, 40, 10).concat();
         assert!(near.contains("回购") && near.contains("增持") && !near.contains("减持"), "{near}");
         let mut view = PlaneView::default();
         view.zoom(false);
@@ -280,16 +306,20 @@ mod tests {
     }
 
     #[test]
-    fn words_have_the_colour_of_their_tone() {
+    fn words_have_the_colour_of_their_tone_or_cluster() {
         let point = |word: &str| (word.to_owned(), [0.0, 0.0]);
         let plane = Plane {
             points: ["增长", "下滑", "公司"].map(point).to_vec(),
             tones: vec![1.0, -2.0, 0.0],
+            clusters: vec![2, 1, 0],
             ..Plane::default()
         };
-        let view = PlaneView { zoom: 0, by_tone: true };
+        let view = PlaneView { zoom: 0, colours: PlaneColours::Tone };
         let shown = ShownPlane { plane: &plane, view, marked: 9, red_up: true };
         assert_eq!([0, 1, 2].map(|number| shown.style(number, look::KEY)), [look::BAD, look::GOOD, look::DIM]);
+        let clusters = ShownPlane { view: PlaneView { zoom: 0, colours: PlaneColours::Clusters }, ..shown };
+        let styles = [0, 1, 2].map(|number| clusters.style(number, look::KEY));
+        assert_eq!(styles, [Style::new().fg(CLUSTERS[1]), Style::new().fg(CLUSTERS[0]), look::DIM]);
         let plain = ShownPlane { view: PlaneView::default(), ..shown };
         assert_eq!(plain.style(1, look::KEY), look::KEY);
     }

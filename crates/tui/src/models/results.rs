@@ -9,7 +9,7 @@ use ratatui::widgets::{Paragraph, Wrap};
 use super::asked::FREQUENT;
 use super::bench::{Answer, Tool};
 use super::keys::END;
-use super::plane::ShownPlane;
+use super::plane::{PlaneColours, ShownPlane};
 use super::state::ModelsPage;
 use super::view::ABOVE_RESULTS;
 use super::{heat, plane, words};
@@ -100,8 +100,10 @@ fn below(context: &PageContext<'_>, models: &ModelsPage, wide: usize) -> Option<
                 figures::count(shown.points.len() as u64),
                 context.say(words::WORDS_UNIT)
             );
-            if models.plane_view.by_tone {
-                text += &format!(" · {}", context.say(words::BY_TONE));
+            match models.plane_view.colours {
+                PlaneColours::Plain => {}
+                PlaneColours::Clusters => text += &format!(" · {}", context.say(words::BY_CLUSTER)),
+                PlaneColours::Tone => text += &format!(" · {}", context.say(words::BY_TONE)),
             }
             if models.plane_view.zoom > 0 {
                 text += &format!(" · ×{}", 1u32 << models.plane_view.zoom);

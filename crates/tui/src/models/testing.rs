@@ -97,14 +97,16 @@ fn answer(question: &Question) -> Result<Answer> {
             };
             let points: Vec<(String, [f64; 2])> = (0..(*n).min(60)).map(point).collect();
             let tones = (0..points.len()).map(|at| (at % 3) as f32 - 1.0).collect();
+            let clusters = (0..points.len()).map(|at| at % 4).collect();
             let (explained, svg) = (Some([0.214, 0.087]), "<svg/>".to_owned());
-            Answer::Plane(Plane { points, tones, explained, kept: 0.41, svg })
+            Answer::Plane(Plane { points, clusters, tones, explained, kept: 0.41, svg })
         }
         Question::Around(word, _, _) => {
             let points =
                 vec![(word.clone(), [0.0, 0.0]), ("增持".to_owned(), [1.0, 0.4]), ("减持".to_owned(), [-1.0, 1.0])];
-            let (tones, explained, svg) = (vec![0.0, 1.0, -1.0], Some([0.5, 0.25]), "<svg/>".to_owned());
-            Answer::Plane(Plane { points, tones, explained, kept: 1.0, svg })
+            let (clusters, tones) = (vec![1, 1, 2], vec![0.0, 1.0, -1.0]);
+            let (explained, svg) = (Some([0.5, 0.25]), "<svg/>".to_owned());
+            Answer::Plane(Plane { points, clusters, tones, explained, kept: 1.0, svg })
         }
         Question::Following(text, _) => {
             let next = [("股份", 0.412), ("计划", 0.221), ("公司", 0.1), ("</s>", 0.05), ("的", 0.0004)];

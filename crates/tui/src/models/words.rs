@@ -52,6 +52,7 @@ words! {
     NOTHING_ALIKE: "也没有写法相近的词。用更低的 min-count 或更多文本重新训练。", "Nothing is written alike either. Train on more text, or with a lower min-count.";
     MADE_OF_PARTS: "不在词表，由字合成", "not among its words, made of characters";
     NOTHING_NEAR: "没有近邻。", "Nothing is near.";
+    BY_CLUSTER: "按聚类着色", "coloured by cluster";
     BY_TONE: "按语气着色", "coloured by tone";
     GO_ON_NEAREST: "Enter 以此词再问", "Enter ask for this word";
     GO_ON_FOLLOWING: "Enter 接上此词再续", "Enter take this word and go on";

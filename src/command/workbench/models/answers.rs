@@ -17,6 +17,10 @@ use inkstone_models::ngram::is_arpa;
 use inkstone_models::{Lexicon, Part};
 use inkstone_tui::{Answer, AskModel, Plane, PlaneMethod, Question, Surprised};
 
+/// Clusters of the words in the plane, fewer where a cluster would have few words.
+const CLUSTERS: usize = 6;
+const WORDS_OF_CLUSTER: usize = 6;
+
 /// Makes a model ready to be asked; `tones` colours its words in the plane.
 pub(super) fn open(path: &Path, tones: Arc<Lexicon>, ctx: &Ctx) -> Result<AskModel> {
     // An ARPA file does not say how its text was cut; what is typed here is text.
@@ -95,13 +99,17 @@ fn plane(model: &dyn Fitted, tones: &Lexicon, shown: Shown<'_>, by: PlaneMethod,
         PlaneMethod::Pca => ProjectionMethod::Pca,
         PlaneMethod::Tsne => ProjectionMethod::Tsne,
     };
-    let params = ProjectionParams { method, ..ProjectionParams::default() };
+    let mut params = ProjectionParams { method, clusters: CLUSTERS, ..ProjectionParams::default() };
+    if let Shown::Words(words) = shown {
+        params.clusters = CLUSTERS.min(words.len() / WORDS_OF_CLUSTER);
+    }
     let (projection, report) = standalone::project(model, shown, &params, ctx)?;
     let number = |value: &serde_json::Value| value.as_f64().unwrap_or(f64::NAN);
     let fact = |name: &str| report.facts.get(name).cloned().unwrap_or_default();
     let explained = fact("explained");
     let tone = |word: &str| tones.explain(&[word]).iter().map(|hit| hit.weight).sum();
     Ok(Answer::Plane(Plane {
+        clusters: projection.groups().map(|group| group.parse().unwrap_or_default()).collect(),
         tones: projection.points().map(|(word, _)| tone(word)).collect(),
         points: projection.points().map(|(word, point)| (word.to_owned(), point)).collect(),
         explained: (method == ProjectionMethod::Pca).then(|| [number(&explained[0]), number(&explained[1])]),

@@ -72,7 +72,11 @@ fn word_vectors_know_their_time_and_answer_for_their_words() {
     let three = ["增长", "下降", "超出"].map(str::to_owned);
     assert!(matches!(ask(Question::Analogy(three, 2)), Answer::Near { words, .. } if words.len() == 2));
     let Answer::Plane(plane) = ask(Question::MostFrequent(6, PlaneMethod::Tsne)) else { panic!("a plane") };
-    assert!(plane.points.len() == 6 && plane.svg.starts_with("<svg"));
+    assert!(
+        plane.points.len() == 6
+            && plane.clusters.iter().all(|cluster| (1..=6).contains(cluster))
+            && plane.svg.starts_with("<svg")
+    );
     let Answer::Plane(plane) = ask(Question::Around("订单".into(), 4, PlaneMethod::Pca)) else { panic!("a plane") };
     assert!(plane.points.len() == 5 && plane.points[0].0 == "订单");
     let Answer::Plane(plane) = ask(Question::Around("增长".into(), 4, PlaneMethod::Pca)) else { panic!("a plane") };

@@ -21,7 +21,7 @@ use inkstone_base::disk::{self, Formulas};
 use inkstone_base::job::Ctx;
 use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure, message};
-use inkstone_models::{Nearest, Tsne, neighbours_kept, pca, tsne, unit};
+use inkstone_models::{ClusterParams, ClusterRows, Nearest, Tsne, cluster, neighbours_kept, pca, tsne, unit};
 use inkstone_tables::frames;
 
 /// Words that a plane needs.
@@ -45,11 +45,14 @@ pub struct ProjectionParams {
     /// Effective number of neighbours of t-SNE; none: 30, or a third of the words where these are fewer.
     pub perplexity: Option<f32>,
     pub epochs: usize,
+    /// Clusters that words without a group are put into, by k-means of their vectors; a cluster is a group named by its number from 1, the largest
+    /// first. 0: none.
+    pub clusters: usize,
 }
 
 impl Default for ProjectionParams {
     fn default() -> ProjectionParams {
-        ProjectionParams { method: ProjectionMethod::Pca, perplexity: None, epochs: 1000 }
+        ProjectionParams { method: ProjectionMethod::Pca, perplexity: None, epochs: 1000, clusters: 0 }
     }
 }
 
@@ -91,7 +94,7 @@ pub fn project(
 ) -> Result<(Projection, Report)> {
     let words = VectorWords::new(model, ctx)?;
     let mut report = Report::new("projection");
-    let (named, rows) = rows(&words, shown, &mut report)?;
+    let (mut named, rows) = rows(&words, shown, &mut report)?;
     ensure!(
         named.len() >= FEWEST,
         "有向量的词只有 {} 个，至少 {FEWEST} 个才能成图：请多写一些（--words、--groups、--top）",
@@ -99,6 +102,9 @@ pub fn project(
         named.len()
     );
     let perplexity = perplexity(params, named.len())?;
+    if params.clusters > 0 {
+        group_by_clusters(&mut named, &rows, words.dim, params.clusters, ctx)?;
+    }
     let nearest = ctx.install(|| Nearest::new(&rows[..], words.dim))?;
     let (mut points, explained) = pca(&rows, words.dim, ctx)?;
     report.fact("words", named.len());
@@ -158,6 +164,22 @@ fn rows(words: &VectorWords<'_>, shown: Shown<'_>, report: &mut Report) -> Resul
     Ok((named, rows))
 }
 
+/// Makes clusters the groups of the words that have none.
+fn group_by_clusters(named: &mut Named, rows: &[f32], dim: usize, k: usize, ctx: &Ctx) -> Result<()> {
+    let wanted: Vec<u32> = (0..named.len() as u32).filter(|at| named[*at as usize].1.is_empty()).collect();
+    let params = ClusterParams { k, ..ClusterParams::default() };
+    let labels = cluster(ClusterRows::Plain(rows, dim), &wanted, &params, None, ctx)?.labels;
+    let mut sizes = vec![0usize; k];
+    labels.iter().for_each(|label| sizes[*label as usize] += 1);
+    let mut order: Vec<usize> = (0..k).collect();
+    order.sort_by_key(|cluster| std::cmp::Reverse(sizes[*cluster]));
+    for (at, label) in wanted.into_iter().zip(labels) {
+        let place = order.iter().position(|cluster| *cluster == label as usize).unwrap_or_default();
+        named[at as usize].1 = (place + 1).to_string().into();
+    }
+    Ok(())
+}
+
 /// The words of a file and their groups.
 fn grouped(path: &Path) -> Result<Named> {
     let bytes = std::fs::read(path).with_context(|| message!("无法读取 {}", "cannot read {}", path.display()))?;
@@ -194,6 +216,11 @@ fn perplexity(params: &ProjectionParams, words: usize) -> Result<f32> {
 impl Projection {
     pub fn points(&self) -> impl Iterator<Item = (&str, [f64; 2])> {
         self.words.iter().map(|placed| (&*placed.word, placed.point))
+    }
+
+    /// The groups of the words, empty where a word has none.
+    pub fn groups(&self) -> impl Iterator<Item = &str> {
+        self.words.iter().map(|placed| &*placed.group)
     }
 
     /// A line that describes the picture.

@@ -47,6 +47,28 @@ fn words_are_chosen_by_number_by_name_or_by_a_file() {
 }
 
 #[test]
+fn words_without_a_group_are_grouped_by_clusters_of_their_vectors() {
+    let (dir, model) = model(40);
+    let params = ProjectionParams { clusters: 4, ..ProjectionParams::default() };
+    let (found, _) = shown(model.as_ref(), Shown::Top(40), &params).unwrap();
+    // The word of number i lies in direction i % 4.
+    let cluster_of = |word: usize| found.groups().nth(word).unwrap();
+    for word in 0..40 {
+        assert_eq!(cluster_of(word), cluster_of(word % 4), "{word}");
+    }
+    let clusters: std::collections::BTreeSet<&str> = found.groups().collect();
+    assert_eq!(clusters.into_iter().collect::<Vec<_>>(), ["1", "2", "3", "4"]);
+    let path = dir.path().join("groups.txt");
+    std::fs::write(&path, "词1\t甲\n词2\n词3\n词5\n词6\n词7\n").unwrap();
+    let (mixed, _) =
+        shown(model.as_ref(), Shown::Groups(&path), &ProjectionParams { clusters: 2, ..params.clone() }).unwrap();
+    assert_eq!(mixed.groups().next(), Some("甲"));
+    assert!(mixed.groups().skip(1).all(|group| group == "1" || group == "2"));
+    let error = shown(model.as_ref(), Shown::Top(40), &ProjectionParams { clusters: 41, ..params }).unwrap_err();
+    assert!(error.to_string().contains("do not make 41 clusters"), "{error}");
+}
+
+#[test]
 fn tables_have_a_row_a_word_and_methods_say_what_they_are() {
     let (dir, model) = model(40);
     for (method, fact) in [(ProjectionMethod::Pca, "explained"), (ProjectionMethod::Tsne, "perplexity")] {
