@@ -12,7 +12,8 @@ use crate::headless::Summary;
 use inkstone_base::disk;
 use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
-use inkstone_features::models::clusters::{self, RowsOf, ThemesParams};
+use inkstone_features::models::clusters::{self, ThemesParams};
+use inkstone_features::models::open_cluster_rows;
 use inkstone_models::{ClusterParams, Linkage};
 
 /// Flags of `train clusters`.
@@ -72,7 +73,7 @@ pub(super) fn run(args: &Clusters, ctx: &Ctx) -> Result<Summary> {
     );
     let params = ThemesParams { clusters: args.clusters.clone(), linkage: args.method.linkage() };
     let (mut lines, cutter) = open(corpus)?;
-    let base = RowsOf::open(&args.model, &args.onnx.contextual(), format(&corpus.input, corpus), output, ctx)?;
+    let base = open_cluster_rows(&args.model, &args.onnx.contextual(), format(&corpus.input, corpus), output, ctx)?;
     let folder = disk::folder_of(output);
     let (themes, report) = staged(ctx, "train", || clusters::train(&mut lines, &cutter, &base, &params, folder, ctx))?;
     themes.save(output)?;

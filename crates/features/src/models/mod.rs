@@ -30,4 +30,4 @@ pub mod transformer;
 pub mod word2vec;
 pub(crate) mod word_vectors;
 
-pub use open::{open_encoder, open_model, open_with};
+pub use open::{open_cluster_rows, open_encoder, open_model, open_with};

@@ -89,6 +89,19 @@ pub fn open_encoder(path: &Path, using: &Contextual, format: LineFormat, head: &
     Encoder::new(model, path.display().to_string(), record)
 }
 
+/// Opens the model at `path`, whose rows are clustered, for clusters that will be saved as `output`. It reads lines of `format` as `embed` does.
+pub fn open_cluster_rows(
+    path: &Path,
+    using: &Contextual,
+    format: LineFormat,
+    output: &Path,
+    ctx: &Ctx,
+) -> Result<clusters::RowsOf> {
+    let record = EncoderRecord::new(path, using, format, output)?;
+    let (model, _) = open_with(path, Some(format), None, Path::new(""), using, ctx)?;
+    clusters::RowsOf::new(model, record, path)
+}
+
 /// A model that reads the documents of a project.
 pub(crate) struct ProjectModel {
     pub(crate) model: Box<dyn Fitted>,

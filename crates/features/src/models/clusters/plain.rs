@@ -11,10 +11,8 @@ use serde_json::json;
 use super::{NAMED, theme_names};
 use crate::extract::documents::WordNumbers;
 use crate::fitted::{Columns, Fitted, Rows};
-use crate::lines::{Cutter, Line, LineFormat, Lines};
+use crate::lines::{Cutter, Line, Lines};
 use crate::models::head::EncoderRecord;
-use crate::models::onnx::Contextual;
-use crate::models::open::open_with;
 use crate::models::tfidf::plain::fields;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
@@ -47,13 +45,6 @@ pub struct RowsOf {
 }
 
 impl RowsOf {
-    /// Opens the model at `path` for clusters that will be saved as `output`. It reads lines of `format` as `embed` does.
-    pub fn open(path: &Path, using: &Contextual, format: LineFormat, output: &Path, ctx: &Ctx) -> Result<RowsOf> {
-        let record = EncoderRecord::new(path, using, format, output)?;
-        let (model, _) = open_with(path, Some(format), None, Path::new(""), using, ctx)?;
-        RowsOf::new(model, record, path)
-    }
-
     pub(crate) fn new(model: Box<dyn Fitted>, record: EncoderRecord, path: &Path) -> Result<RowsOf> {
         let columns = model.columns()?;
         if let Columns::Table { .. } = columns {
