@@ -369,7 +369,7 @@ fn a_figure_is_the_same_on_the_screen_in_the_report_the_tables_the_ledger_and_th
         ("long_short_annual_return", "", &book["annual_return"], &percent, "annual", "annual return"),
         ("long_short_sharpe", "", &book["sharpe"], &ratio, "Sharpe", "Sharpe"),
         ("long_short_max_drawdown", "", &book["max_drawdown"], &percent, "drawdown", "max drawdown"),
-        ("turnover", "", &own["turnover"], &percent, "turnover", "turnover"),
+        ("turnover", "", &own["turnover"], &percent, "turnover a day", "turnover"),
         ("coverage", "", &own["coverage"], &percent, "coverage", "coverage"),
     ] {
         let value = value.as_f64().unwrap_or_else(|| panic!("{name} in {own:#}"));
