@@ -229,10 +229,10 @@ impl Outcome {
         let held = Message::joined(horizons.iter().map(Message::same), Word("、", ", "));
         let rule = match self.lookahead {
             true => message!(
-                "【未来函数】用了{day} {time} 或之后才可知的值",
+                "【未来函数】用了 {day} {time} 或之后才可知的值",
                 "LOOK-AHEAD: values known only at or after {time} {day} were used all the same"
             ),
-            false => message!("在{day} {time} 之前可知", "known before {time} {day}"),
+            false => message!("在 {day} {time} 之前可知", "known before {time} {day}"),
         };
         let preset = match preset {
             Preset::Default => Word("", ""),

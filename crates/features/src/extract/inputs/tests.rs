@@ -289,5 +289,5 @@ fn new_names_and_settings_of_other_models_change_no_set() {
     assert!(error.contains("tfidf is not for model = \"lexicon\"") && error.contains("reads lexicon"), "{error}");
     let error =
         Feature { inputs: vec!["tone".into()], ..feature("tone", &[]) }.check_settings().unwrap_err().to_string();
-    assert!(error.contains("inputs are for ridge, logistic, bayes, svm, boosted and mlp"), "{error}");
+    assert!(error.contains("inputs are for ridge, logistic, bayes, svm, boosted, mlp and clusters"), "{error}");
 }

@@ -30,7 +30,7 @@ fn texts() -> Vec<Text> {
 fn words() -> Feature {
     // The vocabulary is that of the first week, so that later documents change no row.
     Feature {
-        name: "words".into(),
+        name: "weights".into(),
         model: Model::Tfidf,
         tfidf: VectorizerParams { min_df: DfLimit::Count(1), ..VectorizerParams::default() },
         fit_until: NaiveDate::from_ymd_opt(2024, 1, 7),
@@ -44,7 +44,7 @@ fn themes() -> Feature {
     Feature {
         name: "themes".into(),
         model: Model::Clusters,
-        inputs: vec!["words".into()],
+        inputs: vec!["weights".into()],
         clusters,
         ..Feature::default()
     }
@@ -53,7 +53,7 @@ fn themes() -> Feature {
 fn run(corpus: &mut Corpus, texts: &[Text], feature: &Feature) -> (Vec<Vec<f32>>, Report, SetMeta) {
     corpus.put(texts, 10);
     let (words, _) = corpus.run(&words());
-    corpus.sets.insert("words".into(), words);
+    corpus.sets.insert("weights".into(), words);
     let (set, report) = corpus.run(feature);
     let set = corpus.store.set(&set).unwrap().unwrap();
     let rows = set.batches().flat_map(|rows| match rows.unwrap().values {
@@ -79,7 +79,7 @@ fn documents_of_a_theme_lie_together_and_its_share_is_counted_over_the_days_befo
     assert!(rows[112][2] > rows[30][2], "a text unlike all before it is farther from its theme");
     assert_eq!((report.rows_out, &report.facts["models"]), (85, &3.into()));
     let themes = meta.themes.unwrap();
-    let words = themes[orders]["words"].to_string();
+    let words = themes[orders]["weights"].to_string();
     assert!(words.contains("订单") && !words.contains("回购"), "{themes}");
     assert_eq!(meta.columns, ["t1", "t2", "distance", "share"]);
 }
