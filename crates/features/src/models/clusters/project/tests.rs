@@ -79,7 +79,7 @@ fn documents_of_a_theme_lie_together_and_its_share_is_counted_over_the_days_befo
     assert!(rows[112][2] > rows[30][2], "a text unlike all before it is farther from its theme");
     assert_eq!((report.rows_out, &report.facts["models"]), (85, &3.into()));
     let themes = meta.themes.unwrap();
-    let words = themes[orders]["weights"].to_string();
+    let words = themes[orders]["words"].to_string();
     assert!(words.contains("订单") && !words.contains("回购"), "{themes}");
     assert_eq!(meta.columns, ["t1", "t2", "distance", "share"]);
 }
