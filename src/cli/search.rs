@@ -9,9 +9,9 @@ use inkstone_features::search::RankedBy;
 
 #[derive(Debug, Args)]
 pub struct Search {
-    /// The query; words are cut as [tokenizer] says.
+    /// The query; its words are cut as those of the project are.
     ///
-    /// 要检索的内容；按 [tokenizer] 切词。
+    /// 要检索的内容；切词方式同项目。
     pub query: String,
     #[command(flatten)]
     pub project: super::Project,

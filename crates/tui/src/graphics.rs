@@ -11,9 +11,9 @@ const CELL_HEIGHT: usize = 2;
 /// The way in which a terminal is given a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Protocol {
-    /// https://sw.kovidgoyal.net/kitty/graphics-protocol: kitty, Ghostty, Konsole.
+    /// <https://sw.kovidgoyal.net/kitty/graphics-protocol>: kitty, Ghostty, Konsole.
     Kitty,
-    /// https://iterm2.com/documentation-images.html: iTerm2, WezTerm.
+    /// <https://iterm2.com/documentation-images.html>: iTerm2, WezTerm.
     Iterm,
 }
 

@@ -164,7 +164,7 @@ fn names_in(labeller: &Labeller, texts: &[&str], ctx: &Ctx) -> Result<Vec<Vec<Na
     ctx.install(|| texts.par_iter().map(of_text).collect())
 }
 
-/// Writes the names that a labeller finds, a row each, as [`list_names`] does.
+/// Writes the names that a labeller finds, a row each.
 pub fn list(
     labeller: &Labeller,
     lines: &mut Lines,
