@@ -338,7 +338,7 @@ fn the_whole_way_from_the_first_screen_to_an_exported_factor_goes_by_keys() {
         keys.see("多空净值");
         // From a bar of the layers down to the words.
         keys.press("f\r");
-        keys.see("个日期 · 按日期");
+        keys.see("个日期 · 日期");
         keys.press("\r");
         keys.see("贡献最大");
         keys.press("\r");

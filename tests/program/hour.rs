@@ -253,7 +253,7 @@ fn walk(hand: &mut Hand<'_>, vendor: &Path) {
     hand.see_form(["┌ backtest.horizons"; 2]);
     hand.press("\r");
     hand.see_form(["› [1, 5, 20]"; 2]);
-    hand.press("\u{7f}\u{7f}\u{7f}\u{7f}\u{7f}]\r");
+    hand.press("\u{7f}\u{7f}\u{7f}\u{7f}\r");
     hand.see_form(["未保存", "unsaved"]);
     hand.press("s");
     hand.see_form(["│已保存", "│saved"]);
@@ -267,7 +267,7 @@ fn walk(hand: &mut Hand<'_>, vendor: &Path) {
     hand.press("7");
     hand.see(["多空净值", "Long-short"]);
     hand.press("f\r");
-    hand.see(["个日期 · 按日期", "dates · by date"]);
+    hand.see(["个日期 · 日期", "dates · "]);
     hand.press("\r");
     let names = hand.see(["贡献最大的文档", "top document"]);
     assert!(names.contains("Esc"), "the way back is said:\n{names}");

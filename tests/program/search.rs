@@ -10,20 +10,20 @@ use crate::{assert_says, run};
 /// Vectors and themes of the documents.
 const FEATURES: &str = r#"
 [[feature]]
-name = "words"
+name = "weights"
 model = "tfidf"
 fit_until = "2024-03-06"
 
 [[feature]]
 name = "places"
 model = "lsa"
-lsa = { dim = 3 }
+lsa = { dim = 2 }
 fit_until = "2024-03-06"
 
 [[feature]]
 name = "themes"
 model = "clusters"
-inputs = ["words"]
+inputs = ["weights"]
 clusters = { k = 2, min_train_documents = 8, refit_days = 1, share_days = 5 }
 
 [[factor]]
@@ -46,9 +46,9 @@ fn found(json: &Value) -> Vec<&str> {
 #[test]
 fn a_project_is_searched_by_words_by_vectors_and_by_both_as_of_a_time() {
     let desk = desk();
-    let search = |flags: &[&str]| run(desk.folder(), &[&["search", "退市 亏损"], flags].concat());
+    let search = |flags: &[&str]| run(desk.folder(), &[&["search", "退市风险 亏损"], flags].concat());
     assert_says(&search(&[]).refusal(), &["no documents to search yet", "inkstone clean"]);
-    desk.run();
+    desk.run().finished();
     let json = search(&["--top", "50"]).finished();
     assert_eq!((&json["index"]["parts_made"], &json["index"]["kept_on_disk"]), (&1.into(), &true.into()));
     let all = found(&json);
@@ -57,7 +57,7 @@ fn a_project_is_searched_by_words_by_vectors_and_by_both_as_of_a_time() {
     let sentence = &first["sentences"][0];
     let hit = sentence["hits"][0].as_array().unwrap();
     let [from, to] = [&hit[0], &hit[1]].map(|place| place.as_u64().unwrap() as usize);
-    assert_eq!(&sentence["text"].as_str().unwrap()[from..to], "退市");
+    assert_eq!(&sentence["text"].as_str().unwrap()[from..to], "退市风险");
     assert!(first["codes"].as_str().unwrap().contains('.') && first["published_at"].is_string(), "{first:#}");
     // As of the third day nothing later is found or counted, and the index stays.
     let json = search(&["--top", "50", "--until", "2024-03-06"]).finished();
@@ -65,7 +65,7 @@ fn a_project_is_searched_by_words_by_vectors_and_by_both_as_of_a_time() {
     assert_eq!((&json["answer"]["documents_known"], &json["answer"]["documents_later"]), (&12.into(), &20.into()));
     assert!(found(&json).iter().all(|id| ["news/0", "news/1", "news/2"].contains(&&id[..6])), "{json:#}");
     let terms = &json["answer"]["terms"][0];
-    assert_eq!((&terms["term"], &terms["documents"]), (&"退市".into(), &6.into()));
+    assert_eq!((&terms["term"], &terms["documents"]), (&"退市风险".into(), &6.into()));
     let threads = |n: &str| search(&["--top", "50", "--threads", n]).finished()["answer"].clone();
     assert_eq!(threads("1"), threads("8"));
 
@@ -107,7 +107,7 @@ fn themes_of_documents_are_a_feature_and_a_model_of_plain_files() {
         run(desk.folder(), &[&fixed[..], k, args].concat())
     };
     run(desk.folder(), &["train", "tfidf", "-i", ".inkstone/clean", "-o", "tfidf.model"]).finished();
-    run(desk.folder(), &["train", "lsa", "-i", ".inkstone/clean", "-o", "lsa.model", "--dim", "3"]).finished();
+    run(desk.folder(), &["train", "lsa", "-i", ".inkstone/clean", "-o", "lsa.model", "--dim", "2"]).finished();
     for (model, method) in [("tfidf.model", "kmeans"), ("lsa.model", "kmeans"), ("lsa.model", "ward")] {
         let read = || fs::read(desk.folder().join("themes.model")).unwrap();
         let json = train(&["--model", model, "--method", method, "--threads", "1"]).finished();
