@@ -40,13 +40,13 @@ fn main() -> Result<()> {
     }
     for (name, runs) in [("ours, 1 thread", &one), ("ours, 2 threads", &two), ("CRFsuite", &theirs)] {
         if !runs.is_empty() {
-            let of = |figure: fn(&Run) -> f64| median(runs.iter().map(figure).collect());
+            let middle = |figure: fn(&Run) -> f64| median(runs.iter().map(figure).collect());
             println!(
                 "{name:<16} {:>8.0} k characters/s a step, {:>6.1} s in all, tagging {:>6.0} k characters/s, F1 {:.4}",
-                of(|run| run.train) / 1e3,
-                of(|run| run.seconds),
-                of(|run| run.tag) / 1e3,
-                of(|run| run.f1)
+                middle(|run| run.train) / 1e3,
+                middle(|run| run.seconds),
+                middle(|run| run.tag) / 1e3,
+                middle(|run| run.f1)
             );
         }
     }

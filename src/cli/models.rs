@@ -239,7 +239,7 @@ pub struct Nearest {
     /// 从 --words 之和减去的词，得一个答案。大涨之于涨，正如何词之于跌：--words 大涨,跌 --minus 涨。
     #[arg(long, value_name = "WORD,WORD", value_delimiter = ',', requires = "words")]
     pub minus: Vec<String>,
-    /// By what words are near: cosine, or Euclidean distance.
+    /// The measure of nearness: cosine, or Euclidean distance.
     ///
     /// 词的远近：cosine（余弦）或 euclidean（欧氏距离）。
     #[arg(long, value_name = "WHAT", default_value = "cosine", conflicts_with_all = ["input", "minus"])]
@@ -249,7 +249,7 @@ pub struct Nearest {
     /// 对 --words 中各词的每个义项（如 回购|v、苹果|ORG）作答。
     #[arg(long, requires = "words", conflicts_with = "minus")]
     pub senses: bool,
-    /// Show what goes with one word rather than with another, as ice,steam: P(word | ice) / P(word | steam), of --words, or of the K highest and
+    /// Show the words that go with one word rather than with another, as ice,steam: P(word | ice) / P(word | steam), of --words, or of the K highest and
     /// lowest.
     ///
     /// 看哪些词伴随前一词而非后一词，如 ice,steam：P(词 | ice) / P(词 | steam)，取 --words，或最高、最低各 K 个。

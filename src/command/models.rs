@@ -353,7 +353,7 @@ pub(super) fn nearest(args: &Nearest, ctx: &Ctx) -> Result<Summary> {
     Ok(summary)
 }
 
-/// Shows what goes with one word rather than with another.
+/// Shows the words that go with one word rather than with another.
 fn ratios(args: &Nearest) -> Result<Summary> {
     let [first, second] = args.ratio.as_slice() else {
         bail!(

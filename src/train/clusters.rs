@@ -26,7 +26,7 @@ pub struct Clusters {
     /// 按其行聚类的模型：train lsa、tfidf、pooling 等的文件，或上下文模型、静态编码器的文件夹。
     #[arg(short, long, value_name = "MODEL")]
     pub model: PathBuf,
-    /// How clusters are found: kmeans, or by merging the nearest two, whose distance is that of ward, average, complete or single linkage.
+    /// The method: kmeans, or merging the nearest two clusters by ward, average, complete or single linkage.
     ///
     /// 聚类的方法：kmeans，或逐次合并最近的两类，距离按 ward、average、complete 或 single。
     #[arg(long, value_enum, default_value = "kmeans")]

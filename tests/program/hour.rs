@@ -23,18 +23,18 @@ const DAYS_OF_ALL: usize = 30;
 
 const STOCKS: usize = 12;
 
-/// How long a step may take.
+/// Longest wait for a text on the screen.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Pairs of a Chinese and an English text; the number of the language chooses one.
-type Said = [&'static str; 2];
+/// A text in Chinese and in English.
+type InBothLanguages = [&'static str; 2];
 
 /// The cells of a terminal, as the escapes that the workbench writes fill them.
 struct Screen {
     cells: Vec<Vec<String>>,
     row: usize,
     column: usize,
-    /// Bytes of a sequence that has not come whole.
+    /// Bytes of an incomplete escape or character.
     pending: Vec<u8>,
 }
 
@@ -52,7 +52,7 @@ impl Screen {
         self.pending.drain(..at);
     }
 
-    /// Takes in what begins at a byte; none if it has not come whole.
+    /// Handles the escape or character at a byte, and returns its length; `None` if it is incomplete.
     fn take(&mut self, at: usize) -> Option<usize> {
         let rest = &self.pending[at..];
         let first = *rest.first()?;
@@ -117,12 +117,12 @@ impl Screen {
     }
 }
 
-/// Someone at the keys, who goes on once the screen says so.
+/// Types keys, and waits for texts on the screen.
 struct Hand<'p> {
     pty: &'p Pty,
     screen: &'p Mutex<Screen>,
     language: usize,
-    /// What documents, files and columns say, which is in any language.
+    /// Texts of documents, files and columns, which may be in any language.
     given: &'p str,
     allowed: &'p BTreeSet<String>,
     child: Killed,
@@ -134,7 +134,7 @@ impl Hand<'_> {
     }
 
     /// Waits until the screen has this text, and reads the screen for words of the other language.
-    fn see(&self, text: Said) -> String {
+    fn see(&self, text: InBothLanguages) -> String {
         self.see_same(text[self.language])
     }
 
@@ -146,7 +146,7 @@ impl Hand<'_> {
     }
 
     /// Waits for a text on a form, which has keys and values of the configuration beside it.
-    fn see_form(&self, text: Said) {
+    fn see_form(&self, text: InBothLanguages) {
         self.wait_for(text[self.language]);
     }
 

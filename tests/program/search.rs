@@ -84,13 +84,13 @@ fn a_project_is_searched_by_words_by_vectors_and_by_both_as_of_a_time() {
     // A damaged index is made again; the answer stays.
     let index = desk.folder().join(".inkstone/search/part-00000.index");
     let mut bytes = fs::read(&index).unwrap();
-    let whole = bytes.clone();
+    let intact = bytes.clone();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     fs::write(&index, bytes).unwrap();
     let json = search(&["--top", "50"]).finished();
     assert_eq!((&json["index"]["parts_damaged"], found(&json)), (&1.into(), all));
-    assert!(fs::read(&index).unwrap() == whole);
+    assert!(fs::read(&index).unwrap() == intact);
 }
 
 #[test]
@@ -116,8 +116,9 @@ fn themes_of_documents_are_a_feature_and_a_model_of_plain_files() {
         assert!(read() == bytes, "{model} {method}");
         let themes = json["themes"].as_array().unwrap();
         assert_eq!(themes.iter().map(|theme| theme["documents"].as_u64().unwrap()).collect::<Vec<_>>(), [16, 16]);
-        let told = run(desk.folder(), &["eval", "--model", "themes.model", "--input", ".inkstone/clean"]).finished();
-        assert_eq!(told["themes"][0]["documents"], 16, "{told:#}");
+        let evaluated =
+            run(desk.folder(), &["eval", "--model", "themes.model", "--input", ".inkstone/clean"]).finished();
+        assert_eq!(evaluated["themes"][0]["documents"], 16, "{evaluated:#}");
         let text = "净利润大幅下滑，由盈转亏";
         let why = run(desk.folder(), &["explain", "--model", "themes.model", "--text", text]).finished().to_string();
         assert!(why.contains("cosine with the centre of t") && why.contains("下滑"), "{why}");

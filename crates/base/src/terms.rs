@@ -27,7 +27,7 @@ pub fn term(key: &str) -> Message {
     Message { zh: key.to_owned(), en: key.to_owned() }
 }
 
-/// What a stage notes of itself while it works: figures with names, as `epoch 2, loss 0.2413, lr 0.02100`; anything else stays as it is.
+/// The note of a stage at work. Figures with names, as `epoch 2, loss 0.2413, lr 0.02100`, are translated; other text stays as it is.
 pub fn note(text: &str) -> Message {
     let part = |part: &str| match part.split_once(' ') {
         Some(("epoch", n)) => format!("第 {n} 轮"),

@@ -18,7 +18,7 @@ pub(crate) enum Protocol {
 }
 
 impl Protocol {
-    /// The protocol of the terminal that these variables tell of. None within tmux and screen, which pass no pictures on.
+    /// The protocol of the terminal, by its environment variables. `None` within tmux and screen, which pass no pictures on.
     pub(crate) fn find(variable: impl Fn(&str) -> Option<String>) -> Option<Protocol> {
         let is_set = |name: &str| variable(name).is_some_and(|value| !value.is_empty());
         let (terminal, program) = (variable("TERM").unwrap_or_default(), variable("TERM_PROGRAM").unwrap_or_default());
@@ -63,7 +63,7 @@ impl Protocol {
     }
 }
 
-/// The sequences of a picture; the first one says what it is, all but the last that more follow.
+/// The sequences of a picture. The first sequence describes the picture; all but the last announce another sequence (`m=1`).
 fn kitty(data: &str, side: &str) -> String {
     let chunks: Vec<&[u8]> = data.as_bytes().chunks(CHUNK).collect();
     let mut sequences = String::with_capacity(data.len() + 16 * chunks.len());

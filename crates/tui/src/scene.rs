@@ -13,7 +13,7 @@ use super::outside::EditRequest;
 pub struct ShownPicture {
     pub(crate) protocol: Protocol,
     pub(crate) png: Vec<u8>,
-    /// The line below it.
+    /// Text of the last line of the screen.
     pub(crate) below: String,
 }
 

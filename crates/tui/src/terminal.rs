@@ -233,7 +233,7 @@ struct Hands<'a> {
     pause: &'a dyn Fn() -> Result<bool>,
     /// Lets the editor have the terminal, and says how the editor ended.
     edit: &'a dyn Fn(&EditRequest) -> Result<Result<()>>,
-    /// Writes what the terminal obeys.
+    /// Writes escape sequences.
     print: &'a dyn Fn(&str) -> Result<()>,
 }
 

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Read};
 
 use serde_json::json;
 
-/// Begins a line that stands for a sentence that cannot be used; behind it is the place of the reason in [`REASONS`].
+/// Prefix of the line of a sentence that cannot be used. The index of the reason in [`REASONS`] follows the prefix.
 const REFUSED: char = '\u{1}';
 const REASONS: [&str; 3] = [
     "a line of the sentence has no label behind its character",
@@ -21,7 +21,7 @@ pub(super) fn refused(line: &str) -> Option<&'static str> {
 /// Reads a file in columns as JSON lines.
 pub(super) struct ConllLines<R> {
     input: BufReader<R>,
-    /// The line under way, and what of it was given.
+    /// The current line, and the number of its bytes that were read.
     line: Vec<u8>,
     given: usize,
     ended: bool,

@@ -101,7 +101,7 @@ impl SearchIndex {
             Ok(Counted { postings: postings.collect(), known, later: segment.len() as u64 - known, length })
         };
         let counted: Vec<Counted> = ctx.install(|| self.segments.par_iter().map(count).collect::<Result<_>>())?;
-        let sum = |of: fn(&Counted) -> u64| counted.iter().map(of).sum::<u64>();
+        let sum = |figure: fn(&Counted) -> u64| counted.iter().map(figure).sum::<u64>();
         let (known, later) = (sum(|counted| counted.known), sum(|counted| counted.later));
         let frequencies: Vec<u64> =
             (0..terms.len()).map(|i| counted.iter().map(|counted| counted.postings[i].len() as u64).sum()).collect();

@@ -29,7 +29,7 @@ use inkstone_text::Segmenter;
 const MAGIC: &[u8; 8] = b"INKFIND1";
 const HEAD: usize = 60;
 
-/// Where a document stands within its part, and how often it has a term.
+/// Row of a document within its part, and count of a term in the document.
 pub(super) type Posting = (u32, u32);
 
 pub(super) struct Segment {
@@ -37,7 +37,7 @@ pub(super) struct Segment {
     rows: usize,
     terms: usize,
     names: usize,
-    /// Bytes of text that it was made of.
+    /// Bytes of the text that was indexed.
     pub(super) text_bytes: u64,
 }
 
@@ -47,20 +47,15 @@ enum SegmentBytes {
 }
 
 impl Segment {
-    /// The segment in a file; none where the file is damaged, or was made of something else.
+    /// Opens the segment in a file. `None` if there is no file, or the segment was made from another source; an error if the file is damaged.
     pub(super) fn open(path: &Path, source: Key) -> Option<Result<Segment>> {
         if !path.exists() {
             return None;
         }
-        let segment = disk::map(path).map(|map| Segment::read(SegmentBytes::Mapped(map), source));
-        match segment {
-            Ok(Ok(segment)) => segment.map(Ok),
-            Ok(Err(error)) => Some(Err(error)),
-            Err(error) => Some(Err(error)),
-        }
+        disk::map(path).and_then(|map| Segment::read(SegmentBytes::Mapped(map), source)).transpose()
     }
 
-    /// None where the bytes were made of something else; fails where they are damaged.
+    /// Reads a segment. `None` if the segment was made from another source; fails if the bytes are damaged.
     fn read(bytes: SegmentBytes, source: Key) -> Result<Option<Segment>> {
         const DAMAGED: Word = Word("检索索引的一段已损坏", "a segment of the search index is damaged");
         let all = bytes.all();

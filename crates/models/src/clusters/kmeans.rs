@@ -80,7 +80,7 @@ impl ClusterRows<'_> {
         }
     }
 
-    /// Those of some rows that have a direction, and no value that is no number.
+    /// The rows, among `rows`, whose values are finite and not all zero.
     pub fn with_direction(&self, rows: impl IntoIterator<Item = u32>) -> Vec<u32> {
         let has = |row: &u32| {
             let squares = self.squares(*row as usize);
@@ -213,7 +213,7 @@ pub fn cluster(
     Ok(best.expect("there was at least one start"))
 }
 
-/// 1, or what scales a row to length 1.
+/// The factor that scales a row to length 1; 1 unless `unit`.
 fn scale(rows: ClusterRows<'_>, row: usize, unit: bool) -> f64 {
     let squares = if unit { rows.squares(row) } else { 1.0 };
     if squares > 0.0 { 1.0 / squares.sqrt() } else { 0.0 }

@@ -9,7 +9,7 @@ use inkstone_base::job::Ctx;
 use inkstone_base::language::Word;
 use inkstone_text::labeller::{Characters, FeatureTable, Templates, WordList};
 
-/// Stands for a feature that is not learned.
+/// Number of a feature that is not learned.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// All texts, one after the other; a place is a character of one of them.
@@ -21,11 +21,11 @@ pub(super) struct Examples {
     pub(super) seen: Vec<u32>,
     /// Places of each feature in order, one feature after the other.
     pub(super) places: Vec<u32>,
-    /// Where the places of each feature begin, and the end of all.
+    /// Index in `places` at which the places of each feature begin; the last index is the length of `places`.
     pub(super) begins: Vec<usize>,
     /// The right label of each place.
     pub(super) right: Vec<u8>,
-    /// The first place of each text, and the end of all.
+    /// First place of each text; the last entry is the number of places.
     pub(super) texts: Vec<usize>,
 }
 

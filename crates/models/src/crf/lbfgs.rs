@@ -37,7 +37,7 @@ pub(super) struct Lbfgs {
 }
 
 impl Lbfgs {
-    /// Begins with weights of 0.
+    /// Starts at weights of 0.
     pub(super) fn new(count: usize) -> Lbfgs {
         let zeros = vec![0.0; count];
         Lbfgs { weights: zeros.clone(), gradient: zeros, steps: VecDeque::new(), value: None, losses: Vec::new() }
@@ -61,7 +61,7 @@ impl Lbfgs {
         before - now <= tolerance * now.abs()
     }
 
-    /// Goes a step; false at the minimum, where no step makes the value smaller.
+    /// Takes a step; false at the minimum, where no step makes the value smaller.
     pub(super) fn step(&mut self, function: &mut Function<'_>, ctx: &Ctx) -> Result<bool> {
         let value = match self.value {
             Some(value) => value,
@@ -140,7 +140,7 @@ impl Lbfgs {
         checkpoint.write(json!({"steps": self.steps.len()}), &sections)
     }
 
-    /// Takes up a state that was kept.
+    /// Restores the state from a checkpoint.
     pub(super) fn restore(&mut self, file: &ModelFile) -> Result<()> {
         let count = self.weights.len();
         let (weights, gradient) = (file.numbers::<f64>("weights")?, file.numbers::<f64>("gradient")?);

@@ -79,7 +79,7 @@ pub struct TrainedCrf {
     pub losses: Vec<f64>,
     /// True if the loss has settled; false if the steps were used up.
     pub settled: bool,
-    /// True if an interrupted training was gone on with.
+    /// True if the training resumed from a checkpoint.
     pub resumed: bool,
 }
 

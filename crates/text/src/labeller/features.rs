@@ -3,14 +3,14 @@
 /// Keys of all templates, one template after the other, each in order.
 pub struct FeatureTable {
     keys: Vec<u64>,
-    /// Where the keys of each template begin, and the end of all.
+    /// Index in `keys` at which the keys of each template begin; the last index is the length of `keys`.
     starts: Vec<u64>,
     /// Number of a feature + 1 by hash, 0 for none; a power of two of them.
     slots: Vec<u32>,
 }
 
 impl FeatureTable {
-    /// None where the keys are not those of templates in order.
+    /// Makes the table. `None` if the keys of a template are not ascending, or `starts` does not divide the keys.
     pub fn new(keys: Vec<u64>, starts: Vec<u64>) -> Option<FeatureTable> {
         let ordered = starts.first() == Some(&0)
             && starts.last() == Some(&(keys.len() as u64))

@@ -1,6 +1,6 @@
 //! Templates of features: what a label sees of the characters around it.
 //!
-//! A template is a run of one to three looks, each a letter and a distance: `c-1c0` is the character before together with the one that is
+//! A template is a run of one to three observations, each a letter and a distance: `c-1c0` is the character before together with the one that is
 //! labelled. Letters: `c` the character, `t` its type (digit, Latin letter, Chinese character, mark, blank, other), and the length in
 //! characters (at most [`LONGEST`]) of the longest word of the dictionary that begins (`b`) or ends (`e`) at the character, or holds it
 //! inside (`i`). Beyond the ends of the text stand two values of their own.
@@ -14,13 +14,13 @@ use anyhow::{Context, Result};
 use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure};
 
-/// Looks of a template at the most: three values of 21 bits make a key.
+/// Observations of a template at the most: three values of 21 bits make a key.
 const LOOKS: usize = 3;
-/// The distance of a look at the most.
+/// The distance of an observation at the most.
 const FARTHEST: i32 = 9;
 /// Templates of a model at the most.
 const MOST: usize = 64;
-/// Lengths of dictionary words from which on no difference is made.
+/// Length from which on dictionary words count as equally long.
 pub(super) const LONGEST: usize = 6;
 /// Bits of a value.
 const BITS: u32 = 21;

@@ -30,7 +30,7 @@ pub(crate) struct Command {
 }
 
 impl Command {
-    /// True if the bottom line of the page shows it. Those of experiments and of the factor have no room for what all tables do.
+    /// True if the bottom line of the page shows it. The bottom lines of the experiments and of the factor have no room for the commands of all tables.
     pub(crate) fn is_in_bar(&self, page: Page) -> bool {
         self.bar
             && self.pages.contains(&page)

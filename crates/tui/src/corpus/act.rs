@@ -72,7 +72,7 @@ impl CorpusPage {
         true
     }
 
-    /// Unfolds or folds what the document at the cursor stands for.
+    /// Shows or hides the repeats of the document at the cursor.
     pub(super) fn unfold(&mut self) {
         let Some(head) = self.head() else { return };
         if !self.open.remove(&head) {

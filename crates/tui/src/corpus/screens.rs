@@ -337,7 +337,10 @@ fn words_behind_a_tilde_rank_the_documents_until_the_table_is_sorted() {
         (0..bench.app.corpus.len()).filter_map(|line| bench.app.corpus.number(line)).collect::<Vec<_>>()
     };
     assert_eq!(numbers(&bench), [5, 0, 3]);
+    let ranked = bench.screen(LARGE, "");
+    assert!(ranked.contains("按相关程度") && !ranked.contains('▼'), "{ranked}");
     bench.press("s");
+    assert!(!bench.screen(LARGE, "").contains("按相关程度"));
     let mut sorted = numbers(&bench);
     assert_ne!(sorted, [5, 0, 3], "the order that was asked for");
     sorted.sort_unstable();

@@ -100,7 +100,7 @@ fn place_of(error: &regex::Error) -> (usize, String) {
 /// The hits in one part.
 struct PartHits {
     hits: Vec<u32>,
-    /// Of a ranking the best document first.
+    /// The documents of a ranking, the best first; `None` for a search that looks for a pattern.
     ranked: Option<Vec<u32>>,
     fault: Option<Message>,
 }

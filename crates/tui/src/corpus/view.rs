@@ -68,7 +68,10 @@ fn draw_table(context: &PageContext<'_>, corpus: &CorpusPage, frame: &mut Frame<
         let columns = columns::columns(corpus);
         let state = (corpus.cursor, corpus.len(), corpus.has_marks());
         let line = |at: usize| row(corpus, at, cells);
-        corpus.layout.draw(&columns, corpus, context.language, state, line, frame, inner);
+        // Documents in the order of a ranking are sorted by no column.
+        let mut layout = corpus.layout.clone();
+        layout.sort = layout.sort.filter(|_| corpus.ranking().is_none());
+        layout.draw(&columns, corpus, context.language, state, line, frame, inner);
     }
     if let Some(before) = asked.cursor {
         let last = area.right().saturating_sub(2);
@@ -95,7 +98,9 @@ fn title(context: &PageContext<'_>, corpus: &CorpusPage) -> String {
     if damaged > 0 {
         pieces.push(format!("{damaged} {}", context.say(own::DAMAGED)));
     }
-    if let Some(sort) = corpus.layout.sort.as_ref().filter(|sort| sort.column != By::Time.id())
+    if corpus.ranking().is_some() {
+        pieces.push(context.say(own::BY_RELEVANCE).to_owned());
+    } else if let Some(sort) = corpus.layout.sort.as_ref().filter(|sort| sort.column != By::Time.id())
         && let Some(by) = By::named(&sort.column)
     {
         pieces.push(format!("{}{}", columns::title(&by).to(context.language), sort.sign()));

@@ -30,6 +30,7 @@ words! {
     NO_SUCH_FILTER: "筛选表达不了这一组", "a filter cannot say this group";
     OUTGROWN: "特征集生成后语料有变：请运行流水线", "the corpus has changed since the set was made: run the pipeline";
     FILTER_HINT: "类型:研报 代码:600517 2024-01.. 字数>500 机构:中信 -重复 词 hggf", "kind:report code:600517 2024-01.. length>500 -repeats word";
+    BY_RELEVANCE: "按相关程度", "by relevance";
     SEARCH_HINT: "标题、代码与正文；re: 开头为正则表达式，~ 开头按词排序", "titles, codes and bodies; re: begins an expression, ~ words that rank";
     HITS: "篇", "found";
     PARTS: "个分片", "parts";

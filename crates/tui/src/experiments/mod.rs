@@ -151,8 +151,8 @@ impl ExperimentsPage {
         let mut list = std::mem::take(&mut self.list);
         match self.findings() {
             Some(findings) => {
-                let of = (&findings.name, self.order.len(), width);
-                list.fill(of, desk.language, || list::sheet(findings, &self.order, width, desk));
+                let source = (&findings.name, self.order.len(), width);
+                list.fill(source, desk.language, || list::sheet(findings, &self.order, width, desk));
             }
             None => list.empty(),
         }

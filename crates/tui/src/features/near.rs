@@ -40,7 +40,7 @@ impl NearPane {
         }
     }
 
-    /// What is asked, as a text that tells one question from another.
+    /// Text of the question. Different questions have different texts.
     pub(super) fn question(&self) -> String {
         format!("{:?}", self.query())
     }

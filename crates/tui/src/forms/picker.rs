@@ -38,7 +38,7 @@ pub(super) struct Picker {
     cursor: Cursor,
     /// Entry to stand on when the list has come: the folder that was left.
     came_from: Option<String>,
-    /// What is to be chosen, for the title.
+    /// Kind of data that the user chooses, for the title.
     pub(super) wanted: Option<inkstone_base::language::Word>,
 }
 

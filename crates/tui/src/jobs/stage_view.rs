@@ -155,8 +155,8 @@ fn stage_line<'a>(
         StageState::Done(report) if report.unchanged => {
             let (out, dropped) = (figures::count(report.rows_out), Some(report.dropped_rows()));
             let long = context.say(common::UNCHANGED);
-            let said = if width::width(long) > widths[1] { common::UNCHANGED_SHORT } else { common::UNCHANGED };
-            (word(said), out, dropped, figures::span(stage.elapsed), look::DIM)
+            let unchanged = if width::width(long) > widths[1] { common::UNCHANGED_SHORT } else { common::UNCHANGED };
+            (word(unchanged), out, dropped, figures::span(stage.elapsed), look::DIM)
         }
         StageState::Done(report) if report.left_out().is_some() => {
             (word(common::LEFT_OUT), String::new(), None, figures::span(stage.elapsed), look::BAD)

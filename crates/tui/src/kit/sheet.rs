@@ -63,18 +63,18 @@ impl ListSheet {
         ListSheet::new(TableView::sorted_by(column, descending))
     }
 
-    /// Makes columns and rows anew if `of`, all that they depend on, is another than before.
+    /// Makes columns and rows anew if `source`, which holds all that they depend on, has changed.
     pub(crate) fn fill(
         &mut self,
-        of: impl Hash,
+        source: impl Hash,
         language: Language,
         make: impl FnOnce() -> (Vec<SheetColumn>, Vec<SheetRow>),
     ) {
-        let of = Some(FxBuildHasher.hash_one((of, language == Language::Zh)));
-        if self.made_of == of {
+        let source = Some(FxBuildHasher.hash_one((source, language == Language::Zh)));
+        if self.made_of == source {
             return;
         }
-        self.made_of = of;
+        self.made_of = source;
         let (mut columns, rows) = make();
         for (at, column) in columns.iter_mut().enumerate() {
             column.cell =
@@ -143,7 +143,7 @@ impl ListSheet {
         self.view.is_open()
     }
 
-    /// Does an action of tables; false where it is none, or not one of this moment.
+    /// Does an action of tables; false if it is no action of tables, or cannot be done now.
     pub(crate) fn act(&mut self, action: Action, language: Language, area: Rect) -> bool {
         self.view.act(action, &self.kind, &self.rows, language, area)
     }

@@ -47,6 +47,11 @@ pub(super) fn question(tool: Tool, text: &str, plane: PlaneMethod) -> Result<Opt
 pub(super) fn command(card: &ModelCard, question: &Question, answer: Option<&Answer>) -> String {
     let model = quoted(&card.path.display().to_string());
     let list = |words: &[String]| quoted(&words.join(","));
+    let clusters = match answer {
+        Some(Answer::Plane(plane)) => plane.clusters.iter().copied().max().unwrap_or_default(),
+        _ => 0,
+    };
+    let clusters = if clusters > 0 { format!(" --clusters {clusters}") } else { String::new() };
     let method = |by: PlaneMethod| if by == PlaneMethod::Tsne { " --method tsne" } else { "" };
     let text = if card.says_text { " --format text" } else { "" };
     match question {
@@ -56,7 +61,7 @@ pub(super) fn command(card: &ModelCard, question: &Question, answer: Option<&Ans
             format!("inkstone nearest --model {model} --words {plus} --minus {} -k {k}", quoted(a))
         }
         Question::MostFrequent(n, by) => {
-            format!("inkstone projection --model {model}{} --top {n} --output projection.svg", method(*by))
+            format!("inkstone projection --model {model}{}{clusters} --top {n} --output projection.svg", method(*by))
         }
         Question::Around(word, _, by) => {
             let shown = match answer {
@@ -64,7 +69,10 @@ pub(super) fn command(card: &ModelCard, question: &Question, answer: Option<&Ans
                 _ => vec![word.clone()],
             };
             let by = method(*by);
-            format!("inkstone projection --model {model}{by} --words {} --output projection.svg", list(&shown))
+            format!(
+                "inkstone projection --model {model}{by}{clusters} --words {} --output projection.svg",
+                list(&shown)
+            )
         }
         Question::Following(after, k) => {
             format!("inkstone sample --model {model}{text} --after {} --top-k {k}", quoted(after))

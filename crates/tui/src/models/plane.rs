@@ -63,7 +63,7 @@ impl PlaneView {
     }
 }
 
-/// A plane as it is drawn: how it is looked at, the number of the marked word, and true if gains are red.
+/// A plane with the state of its drawing.
 #[derive(Clone, Copy)]
 pub(super) struct ShownPlane<'p> {
     pub(super) plane: &'p Plane,

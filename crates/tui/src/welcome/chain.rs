@@ -58,7 +58,7 @@ impl Chain {
         self.sources.iter().map(|source| source.name.clone()).collect()
     }
 
-    /// What is asked for next.
+    /// Kind of data that the wizard asks for next.
     pub(super) fn wanted(&self) -> Option<Word> {
         match self.next {
             Next::Documents => Some(words::DOCUMENTS),

@@ -141,7 +141,7 @@ fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Resu
     finish(writer, &batches, &meta, report)
 }
 
-/// For each row whether it has a direction.
+/// True, by row, for rows with a direction.
 fn has_rows(rows: ClusterRows<'_>) -> Vec<bool> {
     let mut has = vec![false; rows.len()];
     rows.with_direction(0..rows.len() as u32).into_iter().for_each(|row| has[row as usize] = true);
@@ -153,7 +153,7 @@ struct ThemeDocuments<'d> {
     corpus: &'d NumberedCorpus,
     rows: ClusterRows<'d>,
     row_of: Vec<u32>,
-    /// By document whether it has a row with a direction.
+    /// True, by document, for documents whose row has a direction.
     has_row: Vec<bool>,
 }
 

@@ -58,7 +58,7 @@ pub enum NameLabels {
 pub struct LabellerParams {
     pub learn: LabelledUnit,
     pub labels: NameLabels,
-    /// None: the usual ones.
+    /// Templates of features; `None` stands for the usual templates.
     pub templates: Option<Templates>,
     /// A dictionary whose words templates look for.
     pub words: Option<std::path::PathBuf>,

@@ -19,9 +19,9 @@ pub(super) enum Ahead {
         number: u32,
         title: String,
         asked: Errand<String>,
-        /// The text in lines of so many cells.
+        /// The lines of the text that a pane of this size shows.
         lines: Vec<String>,
-        cells: usize,
+        size: (usize, usize),
     },
 }
 
@@ -36,7 +36,7 @@ impl Ahead {
             let document = shelf.document(&index, place)?;
             Ok(format!("{}\n\n{}", document.title, document.body))
         });
-        Ahead::Text { number, title: title.to_owned(), asked, lines: Vec::new(), cells: 0 }
+        Ahead::Text { number, title: title.to_owned(), asked, lines: Vec::new(), size: (0, 0) }
     }
 
     pub(super) fn waiting(&self) -> bool {
@@ -46,19 +46,20 @@ impl Ahead {
         }
     }
 
-    /// Takes in what has come, for a pane of so many cells and lines.
+    /// Takes in the answer, for a pane of this size.
     pub(super) fn arrange(&mut self, width: usize, height: usize, desk: &Desk<'_>) {
         match self {
             Ahead::Documents(_, documents) => {
                 documents.asked.look();
                 documents.fill(desk);
             }
-            Ahead::Text { asked, lines, cells, .. } => {
+            Ahead::Text { asked, lines, size, .. } => {
                 let came = asked.look();
-                if let Some(text) = asked.get().filter(|_| came || *cells != width) {
+                if let Some(text) = asked.get().filter(|_| came || *size != (width, height)) {
                     // More characters than the pane has cells are not seen.
                     let seen: String = text.chars().take(width * height).collect();
-                    (*lines, *cells) = (seen.lines().flat_map(|line| sentences::wrap(line, width)).collect(), width);
+                    *lines = seen.lines().flat_map(|line| sentences::wrap(line, width)).collect();
+                    *size = (width, height);
                 }
             }
         }

@@ -1,5 +1,5 @@
 //! Draws the lists: dates of a quantile, names of a date, documents of a name, words of a sentence; beside the list, where there is room,
-//! what is below its marked line.
+//! the next level of the marked line.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -44,18 +44,18 @@ pub(super) fn bar_cells(width: u16, others: usize, least: usize) -> usize {
 #[derive(Default)]
 struct ListFrame {
     title: String,
-    /// On the right of the title.
+    /// The text at the right of the title.
     right: String,
     bottom: Option<(String, Style)>,
-    /// In place of a list that has no rows.
+    /// The line in place of a list without rows.
     empty: Option<Word>,
-    /// On the marked line.
+    /// The line below the list, about the marked line.
     about: (String, Style),
-    /// In place of a list that has not come.
+    /// The line in place of a list that is still being read.
     outstanding: Option<Line<'static>>,
 }
 
-/// That something is looked for, or why it was not found; none once it has come.
+/// The line in place of an answer: that the answer is being read, or its error. `None` once the answer is there.
 pub(super) fn outstanding<T>(context: &PageContext<'_>, asked: &Errand<T>) -> Option<Line<'static>> {
     match (asked.get(), asked.fault()) {
         (Some(_), _) => None,
@@ -128,7 +128,7 @@ pub(super) fn draw(context: &PageContext<'_>, drill: &Drill, zoomed: bool, frame
     }
 }
 
-/// Draws what is below the marked line.
+/// Draws the next level of the marked line.
 fn draw_ahead(context: &PageContext<'_>, ahead: &Ahead, frame: &mut Frame<'_>, area: Rect) {
     match ahead {
         Ahead::Documents(_, documents) => {

@@ -45,7 +45,7 @@ pub(super) struct Drill {
     sentences: Option<Sentences>,
     /// The words of a sentence.
     words: Option<ListSheet>,
-    /// What is below the marked line, where there is room beside the list.
+    /// The next level of the marked line, shown beside the list where there is room.
     ahead: Option<Ahead>,
     shelf: Shelf,
     /// Columns and orders of the lists, as the user has them, by the name of the level.
@@ -54,7 +54,7 @@ pub(super) struct Drill {
     way: Option<Way>,
 }
 
-/// Width from which what is below the marked line is shown beside a list.
+/// Width from which the next level of the marked line is shown beside a list.
 const AHEAD: u16 = 120;
 
 /// The level reached on the way down.
@@ -155,7 +155,7 @@ impl Drill {
         self.sheet().is_some_and(ListSheet::is_open)
     }
 
-    /// True if what is below the marked line is shown beside the list.
+    /// True if the next level of the marked line is shown beside the list.
     fn looks_ahead(&self, page: Rect, zoomed: bool) -> bool {
         let is_above = matches!(self.level(), DrillLevel::Names | DrillLevel::Documents);
         is_above && page.width >= AHEAD && !zoomed
@@ -399,7 +399,7 @@ impl Drill {
         self.look_ahead(page, zoomed, desk);
     }
 
-    /// Reads what is below the marked line, if it is to be seen: one at a time, so that who runs down a list waits for none of its lines.
+    /// Reads the next level of the marked line ahead, if it is shown: one line at a time, so that moving down a list does not wait.
     fn look_ahead(&mut self, page: Rect, zoomed: bool, desk: &Desk<'_>) {
         if !self.looks_ahead(page, zoomed) {
             self.ahead = None;

@@ -25,7 +25,7 @@ pub(super) fn text_panes(page: Rect) -> [Rect; 3] {
     Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(WORDS)]).areas(page)
 }
 
-/// The list, and what is below its marked line, which is empty unless it is shown.
+/// The list, and the next level of the marked line, which is empty unless it is shown.
 pub(super) fn split(ahead: bool, area: Rect) -> [Rect; 2] {
     let share = if ahead { 58 } else { 100 };
     Layout::horizontal([Constraint::Percentage(share), Constraint::Min(0)]).areas(area)
