@@ -90,7 +90,7 @@ fn words_lie_in_the_plane() {
     let charts = bench.app.at_desk(|desk| bench.app.state(Page::Models).charts(desk));
     assert_eq!((charts.len(), &*charts[0].svg), (1, "<svg/>"));
     assert!(
-        bench.app.command().ends_with("projection --model models/word2vec.model --top 150 --output projection.svg")
+        bench.app.command().ends_with("--model models/word2vec.model --clusters 3 --top 150 --output projection.svg")
     );
     assert!(bench.screen(SMALL, "p").contains("PCA") && bench.app.command().contains("--method tsne"));
     bench.press("p/回购<enter>");
