@@ -430,6 +430,9 @@ fn line(stage: &StageProgress) -> String {
 fn pace(stage: &StageProgress) -> String {
     let (done, rate, unit) = (HumanCount(stage.done), HumanCount(stage.rate() as u64), term(stage.unit));
     let mut text = message!("{done} {unit}，{rate}/秒", "{done} {unit}, {rate}/s").to_string();
+    if let Some(share) = stage.share.filter(|_| stage.total.is_none()) {
+        text = format!("{:.0} %  {text}", 100.0 * share);
+    }
     if let Some(eta) = stage.eta() {
         text += &match Language::of_messages() {
             Language::Zh => format!("，剩余 {} 秒", eta.as_secs()),

@@ -1,5 +1,7 @@
 //! The market of a project: its securities and its prices.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use anyhow::{Context, Result};
 
 use super::PipelineRun;
@@ -9,6 +11,7 @@ use inkstone_base::disk;
 use inkstone_base::language::Word;
 use inkstone_base::message;
 use inkstone_corpus::ingest;
+use inkstone_corpus::link::{LearnedName, read_names};
 use inkstone_features::plan::Plan;
 use inkstone_market::table::DailyTable;
 use inkstone_market::{LazyMarket, Market, Security, securities_from_frame};
@@ -54,6 +57,22 @@ pub(super) fn securities(project: &Project) -> Result<Vec<Security>> {
         return Ok(Vec::new());
     }
     securities_from_frame(&frames::read_parquet(&project.securities(), None)?)
+}
+
+/// The securities with their names for people: those of the table, and for each other code the name that most documents showed beside it.
+/// The latter say nothing on when a name holds, and no computation uses them.
+pub(super) fn named_securities(project: &Project) -> Result<Vec<Security>> {
+    let mut named = securities(project)?;
+    let in_table: BTreeSet<Code> = named.iter().map(|security| security.code.clone()).collect();
+    let mut shown: BTreeMap<Code, LearnedName> = BTreeMap::new();
+    for learned in read_names(&project.names())?.into_iter().filter(|learned| !in_table.contains(&learned.code)) {
+        let most = shown.entry(learned.code.clone()).or_insert_with(|| learned.clone());
+        if learned.showings > most.showings {
+            *most = learned;
+        }
+    }
+    named.extend(shown.into_values().map(|learned| Security { name: learned.name, ..Security::unnamed(learned.code) }));
+    Ok(named)
 }
 
 /// The market of a project's own table of prices.

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result};
 
+use super::market::named_securities;
 use super::project;
 use super::securities;
 use super::trace::{FileTime, documents_of, file_time, starts};
@@ -40,6 +41,8 @@ struct StockPrices {
     table: TableByName,
     benchmark: Benchmark,
     securities: Vec<Security>,
+    /// Securities with names for people ([`named_securities`]).
+    named: Vec<Security>,
 }
 
 /// Documents by code.
@@ -63,11 +66,11 @@ impl StockReader {
         factor.map_or(Ok(()), |factor| self.factor(factor, ctx).map(drop))
     }
 
-    /// The codes of the price table, ascending, each with its latest name, which is empty without a table of securities.
+    /// The codes of the price table, ascending, each with its latest name, which is empty where none is known.
     pub fn list(&self, ctx: &Ctx) -> Result<Vec<(String, String)>> {
         let prices = self.prices(ctx)?;
         let mut names: BTreeMap<&Code, &Security> = BTreeMap::new();
-        for security in &prices.securities {
+        for security in &prices.named {
             let latest = names.entry(&security.code).or_insert(security);
             if security.from >= latest.from {
                 *latest = security;
@@ -90,7 +93,7 @@ impl StockReader {
         let prices = self.prices(ctx)?;
         let named = || {
             let bears = |security: &&Security| security.name == stock || security.aliases.iter().any(|a| a == stock);
-            prices.table.index_of(prices.securities.iter().rfind(bears)?.code.as_str())
+            prices.table.index_of(prices.named.iter().rfind(bears)?.code.as_str())
         };
         let code = prices.table.index_of(stock).or_else(named).with_context(|| {
             message!(
@@ -100,7 +103,8 @@ impl StockReader {
         })?;
         let code_text = &prices.table.codes()[code];
         let of_code: Vec<Security> = prices.securities.iter().filter(|s| s.code == *code_text).cloned().collect();
-        let name = of_code.iter().max_by_key(|security| security.from).map(|security| security.name.clone());
+        let named = prices.named.iter().filter(|s| s.code == *code_text);
+        let name = named.max_by_key(|security| security.from).map(|security| security.name.clone());
         let market = prices.table.market(code, &of_code)?;
         let mut found = Stock::new(&market, name.unwrap_or_default(), &self.config.backtest.limits)?;
         if let Some(factor) = factor {
@@ -125,11 +129,11 @@ impl StockReader {
             "还没有行情：请添加 table = \"prices\" 的 [[source]]，再运行 inkstone ingest",
             "there are no prices yet: add a [[source]] with table = \"prices\" and run inkstone ingest"
         );
-        kept(&self.prices, [project.prices(), project.securities()], || {
+        kept(&self.prices, [project.prices(), project.securities(), project.names()], || {
             let table = DailyTable::Parquet(ParquetColumns::ours(&project.prices())?);
             let table = TableByName::new(&table, &PRICES, project.dir(), ctx)?;
             let benchmark = Benchmark::new(&table, &self.config.events, ctx)?;
-            Ok(StockPrices { table, benchmark, securities: securities(project)? })
+            Ok(StockPrices { table, benchmark, securities: securities(project)?, named: named_securities(project)? })
         })
     }
 

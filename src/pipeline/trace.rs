@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use chrono::NaiveDate;
 
 use super::factor_builder::read_factor;
-use super::market::{lazy_market, market_with};
+use super::market::{lazy_market, market_with, named_securities};
 use super::results::read_signals;
 use super::stage::StageId;
 use super::state::State;
@@ -57,7 +57,8 @@ struct TracedFactor {
     names: Arc<NamesOfDates>,
     plan: Plan,
     signals: Vec<Signal>,
-    securities: Vec<Security>,
+    /// Securities with names for people ([`named_securities`]).
+    named: Vec<Security>,
     /// Number of the first document of each part, and of all documents.
     starts: Vec<u32>,
 }
@@ -302,10 +303,10 @@ impl Tracer {
         Ok(None)
     }
 
-    /// The name of a security on a day; if the table has none for it, the first name of the security.
+    /// The name of a security on a day; where none holds on that day, the first name of the security.
     fn name_of(&self, opened: &TracedFactor, code: usize, day: NaiveDate) -> String {
         let code = &opened.names.axes.codes()[code];
-        let mut rows = opened.securities.iter().filter(|row| row.code == *code);
+        let mut rows = opened.named.iter().filter(|row| row.code == *code);
         rows.clone()
             .find(|row| row.holds_on(day))
             .or_else(|| rows.next())
@@ -355,7 +356,7 @@ impl Tracer {
         let params = self.config.find_factor(name)?;
         let names = self.names_of_dates(name, ctx)?;
         let project = &self.project;
-        let files = [project.securities(), project.signals(name)];
+        let files = [project.securities(), project.names(), project.signals(name)];
         let file_times: Vec<FileTime> = files.into_iter().chain(project.clean().files()?).map(file_time).collect();
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         let same = |opened: &&Arc<TracedFactor>| {
@@ -370,7 +371,7 @@ impl Tracer {
             names,
             plan: Plan::new(params)?,
             signals: by_code(read_signals(name, project)?),
-            securities: securities(project)?,
+            named: named_securities(project)?,
             starts: starts(&project.clean())?,
             file_times,
         });

@@ -127,8 +127,8 @@ struct Place {
 
 /// The share of a stage at work: by its units, else by its time.
 fn part_of(stage: &StageProgress, expected: &ExpectedStage) -> f64 {
-    if let Some(total) = stage.total.filter(|total| *total > 0) {
-        return (stage.done as f64 / total as f64).min(1.0);
+    if let Some(share) = stage.share {
+        return share;
     }
     if expected.units > 0 {
         return (stage.done as f64 / expected.units as f64).min(MOST_OF_STAGE);
@@ -149,7 +149,8 @@ mod tests {
     fn stage(name: &str, done: u64, total: Option<u64>, over: bool) -> StageProgress {
         let state = if over { StageState::Done(Box::new(Report::new(name))) } else { StageState::Running };
         let (name, note, elapsed) = (name.to_owned(), String::new(), Duration::from_secs(1));
-        StageProgress { name, unit: "docs", done, total, note, elapsed, state }
+        let share = total.map(|total| done as f64 / total as f64);
+        StageProgress { name, unit: "docs", done, total, share, note, elapsed, state }
     }
 
     #[test]

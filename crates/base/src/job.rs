@@ -47,6 +47,8 @@ pub struct StageProgress {
     pub done: u64,
     /// Total of units, if known.
     pub total: Option<u64>,
+    /// Share of the work that is done, from 0 to 1: by units, or by bytes of input where the total of units is unknown.
+    pub share: Option<f64>,
     /// Newest note of the work, such as a loss or a learning rate. Often empty.
     pub note: String,
     /// Time at work since the stage began, without pauses; fixed once it has ended.
@@ -69,21 +71,33 @@ impl StageProgress {
         if seconds > 0.0 { self.done as f64 / seconds } else { 0.0 }
     }
 
-    /// Time left at the rate so far, when a total and a rate are known.
+    /// Time left at the speed so far, where the share that is done is known.
     pub fn eta(&self) -> Option<Duration> {
-        let left = self.total?.saturating_sub(self.done);
-        (self.done > 0).then(|| Duration::from_secs_f64(left as f64 / self.rate().max(1e-9)))
+        let share = self.share.filter(|share| *share > 0.0)?;
+        Duration::try_from_secs_f64(self.elapsed.as_secs_f64() * (1.0 - share) / share).ok()
     }
 }
 
-/// Count and note of a stage at work.
+/// Counts and note of a stage at work.
 #[derive(Default)]
 struct Meter {
     done: AtomicU64,
+    /// Bytes of input that are read, and all of them; 0 where the work reads no files.
+    read: AtomicU64,
+    input: AtomicU64,
     note: Mutex<String>,
 }
 
 impl Meter {
+    fn share(&self, total: Option<u64>) -> Option<f64> {
+        let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let (done, total) = match total {
+            Some(total) => (load(&self.done), total),
+            None => (load(&self.read), load(&self.input)),
+        };
+        (total > 0).then(|| (done as f64 / total as f64).min(1.0))
+    }
+
     fn note(&self) -> MutexGuard<'_, String> {
         self.note.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -148,6 +162,7 @@ impl Progress {
             unit: s.unit,
             done: s.meter.done.load(Ordering::Relaxed),
             total: s.total,
+            share: s.meter.share(s.total),
             note: s.meter.note().clone(),
             elapsed: s.ended.unwrap_or_else(|| worked.saturating_sub(s.began)),
             state: s.state.clone(),
@@ -307,6 +322,18 @@ impl Ctx {
     pub fn advance(&self, n: u64) -> Result<(), Cancelled> {
         self.current().done.fetch_add(n, Ordering::Relaxed);
         self.check()
+    }
+
+    /// Begins to count bytes of input, `bytes` in all. Where the total of units is unknown, the share that is done is theirs.
+    pub fn expect_input(&self, bytes: u64) {
+        let meter = self.current();
+        meter.input.store(bytes, Ordering::Relaxed);
+        meter.read.store(0, Ordering::Relaxed);
+    }
+
+    /// Counts `bytes` more of the input as read.
+    pub fn read_input(&self, bytes: u64) {
+        self.current().read.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// Sets the note that is shown beside the count.
@@ -547,6 +574,24 @@ mod tests {
     }
 
     #[test]
+    fn where_units_are_unknown_the_share_is_that_of_the_input() {
+        let ctx = ctx();
+        let share = || ctx.progress().stages().last().and_then(|stage| stage.share);
+        let report = ctx.stage("ingest", "rows", None, || {
+            assert_eq!(share(), None);
+            ctx.expect_input(400);
+            ctx.read_input(100);
+            ctx.advance(7)?;
+            assert_eq!(share(), Some(0.25));
+            ctx.expect_input(500);
+            ctx.read_input(250);
+            assert_eq!(share(), Some(0.5), "files that are read again count anew");
+            Ok(Report::new("ingest"))
+        });
+        report.unwrap();
+    }
+
+    #[test]
     fn a_pause_counts_in_no_time_and_no_rate() {
         let ctx = ctx();
         let report = ctx.stage("clean", "docs", Some(40), || {
@@ -594,6 +639,7 @@ mod tests {
         assert_eq!((table, report.stage.as_str()), ("table", "read"));
         let stages = ctx.progress().stages();
         assert_eq!((stages[0].done, stages[0].total, &*stages[0].note), (3, Some(4), "loss 0.5"));
+        assert_eq!(stages[0].share, Some(0.75));
         assert!(matches!(stages[0].state, StageState::Done(_)));
         assert!(matches!(stages[1].state, StageState::Failed));
     }

@@ -51,6 +51,11 @@ impl ParquetRows {
         self.columns.clone()
     }
 
+    /// Rows that were given, and all.
+    pub(super) fn progress(&self) -> (u64, u64) {
+        (self.given as u64, self.total as u64)
+    }
+
     /// The next rows, as many as hold no more text than a batch may, but one at the least; empty at the end.
     pub(super) fn next_batch(&mut self, used: &[bool]) -> Result<Vec<SourceRow>> {
         if self.sizes.is_empty() {

@@ -274,8 +274,12 @@ fn read_unit<T: Send>(
     };
     let mut read_all = |out: &mut dyn Write| -> Result<()> {
         let mut batch = ctx.install(|| convert_all(&mut opened))?;
+        let mut counted = 0;
         while !batch.is_empty() {
             ctx.advance(batch.len() as u64)?;
+            let read = (opened.share(content.size) * content.size as f64) as u64;
+            ctx.read_input(read - counted);
+            counted = read;
             // One thread takes rows while the others make the next.
             let mut take_all = || -> Result<Vec<(SourceRow, RowFault)>> {
                 std::mem::take(&mut batch).into_iter().filter_map(|row| take_row(row).transpose()).collect()
@@ -287,6 +291,7 @@ fn read_unit<T: Send>(
             }
             batch = next?;
         }
+        ctx.read_input(content.size - counted);
         unit.check_unchanged(content, ctx)
     };
     // An error of the file being read is reported as such, not as a failure to write the rejects.

@@ -105,6 +105,18 @@ impl<'a> OpenFile<'a> {
         }
     }
 
+    /// Share of the rows or bytes that is read, from 0 to 1; `bytes` is the length of a text file.
+    pub(super) fn share(&self, bytes: u64) -> f64 {
+        let (done, all) = match &self.rows {
+            RowReader::Bytes(rows) => (rows.records.offset(), bytes),
+            RowReader::Parquet(rows) => rows.progress(),
+            // A sheet was read when it was opened.
+            RowReader::Sheet(_) => (1, 1),
+            RowReader::Papers(rows) => rows.progress(),
+        };
+        if all == 0 { 1.0 } else { (done as f64 / all as f64).min(1.0) }
+    }
+
     /// The bytes of the file that a row was cut from; of Parquet and Excel, which have none, the row's cells as JSON.
     pub(super) fn original(&self, row: &SourceRow) -> Vec<u8> {
         match (&self.rows, &self.encoded, &row.cells) {

@@ -114,6 +114,11 @@ impl<R: Read> RecordStream<R> {
         self.width = Some(width);
     }
 
+    /// Byte of the file behind the last record.
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
     /// Byte of the file at which reading may go on when more is appended: behind the last record, if a line end followed it.
     pub(super) fn resume_at(&self) -> Option<u64> {
         (self.complete && self.cut != RecordLayout::Elements).then_some(self.offset)

@@ -241,6 +241,7 @@ impl<'a> IngestRun<'a> {
             let source = task.unit.source;
             files_of[source.name.as_str()] > 1 || !source.command.is_empty()
         };
+        self.ctx.expect_input(tasks.iter().filter(|t| t.state != FileWork::Kept).map(|t| t.content.size).sum());
         let mut outcomes = Vec::new();
         for task in tasks {
             outcomes.push(match (task.state, task.known) {

@@ -278,10 +278,7 @@ fn shown_of(
 fn under_way(context: &PageContext<'_>, cell: &GridCell) -> String {
     let stage = job(context).and_then(|job| job.stages.iter().rfind(|stage| stage.name == cell.stage));
     let running = stage.filter(|stage| matches!(stage.state, StageState::Running));
-    match running.and_then(|stage| Some((stage.done, stage.total.filter(|total| *total > 0)?))) {
-        Some((done, total)) => format!("{:.0} %", 100.0 * done as f64 / total as f64),
-        None => "…".to_owned(),
-    }
+    running.and_then(|stage| stage.share).map_or("…".to_owned(), |share| format!("{:.0} %", 100.0 * share))
 }
 
 /// The number of cells by state: `已完成 12/30 · 等待 17 · 正在读 bert · head:128`.

@@ -114,7 +114,7 @@ pub struct FeaturesPage {
     focus: FeaturesFocus,
     zoom: Zoom,
     view: FeaturesView,
-    /// True if the user has been here: only then are sets read that he moves to.
+    /// True if the page has been on the screen: only then are sets read that the cursor rests on.
     visited: bool,
     health: Option<SetReading<Health>>,
     near: NearPane,
@@ -207,6 +207,10 @@ impl PageState for FeaturesPage {
         self.asked = Some(desk.errand("feature sets", move |ctx| list(ctx)));
     }
 
+    fn shown(&mut self, _desk: &Desk<'_>) {
+        self.visited = true;
+    }
+
     fn draw(&self, context: &PageContext<'_>, frame: &mut Frame<'_>, area: Rect) {
         view::draw(context, self, frame, area);
     }
@@ -221,7 +225,6 @@ impl PageState for FeaturesPage {
     }
 
     fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {
-        self.visited = true;
         if self.focus == FeaturesFocus::Sets
             && let Some(listing) = &self.listing
         {
@@ -343,7 +346,6 @@ impl PageState for FeaturesPage {
     }
 
     fn click(&mut self, at: Position, area: Rect, desk: &Desk<'_>) {
-        self.visited = true;
         let (above, below) = (view::list_above(self, area), view::list_below(self, area));
         if !above.is_empty() && at.y <= above.bottom() {
             self.focus = FeaturesFocus::Sets;

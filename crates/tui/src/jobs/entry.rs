@@ -101,8 +101,7 @@ impl JobEntry {
         if let Some(course) = &self.course {
             return Some(course.done);
         }
-        let stage = self.stage()?;
-        stage.total.filter(|total| *total > 0).map(|total| (stage.done as f64 / total as f64).min(1.0))
+        self.stage()?.share
     }
 
     /// The time left of the job, or of the stage at work where the stages of the job are not known beforehand.
@@ -215,6 +214,7 @@ pub(super) fn ended(report: Report) -> StageProgress {
         unit: "rows",
         done: report.rows_in,
         total: None,
+        share: None,
         note: String::new(),
         elapsed: Duration::from_secs_f64(report.seconds.max(0.0)),
         state: StageState::Done(Box::new(report)),

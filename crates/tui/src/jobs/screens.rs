@@ -26,7 +26,8 @@ use inkstone_tables::project::Project;
 
 fn stage(name: &str, done: u64, total: Option<u64>, seconds: u64, state: StageState) -> StageProgress {
     let (name, note) = (name.to_owned(), String::new());
-    StageProgress { name, unit: "docs", done, total, note, elapsed: Duration::from_secs(seconds), state }
+    let share = total.map(|total| done as f64 / total as f64);
+    StageProgress { name, unit: "docs", done, total, share, note, elapsed: Duration::from_secs(seconds), state }
 }
 
 fn half_way() -> Vec<StageProgress> {

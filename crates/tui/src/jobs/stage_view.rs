@@ -144,13 +144,12 @@ fn stage_line<'a>(
     let word = |word: Word| width::left(context.say(word), widths[1]);
     let (bar, out, dropped, time, style) = match state {
         StageState::Running => {
-            let share = stage.total.filter(|t| *t > 0).map(|t| stage.done as f64 / t as f64);
             let time = stage.eta().map_or_else(
                 || figures::span(stage.elapsed),
                 |eta| format!("{}{}", context.say(words::LEFT), figures::span(eta)),
             );
             let style = if phase == Some(&Phase::Running) { look::KEY } else { look::NOTE };
-            (bar(share, stage.elapsed.as_millis(), widths[1]), String::new(), None, time, style)
+            (bar(stage.share, stage.elapsed.as_millis(), widths[1]), String::new(), None, time, style)
         }
         StageState::Done(report) if report.unchanged => {
             let (out, dropped) = (figures::count(report.rows_out), Some(report.dropped_rows()));
@@ -355,6 +354,7 @@ mod tests {
             unit: "docs",
             done: rows,
             total: None,
+            share: None,
             note: String::new(),
             elapsed: std::time::Duration::from_secs(1),
             state: StageState::Running,

@@ -179,8 +179,7 @@ fn about<'a>(context: &PageContext<'_>, course: &Course, wide: usize) -> Vec<Lin
 
 /// A bar of what is done, with the numbers behind it.
 fn gauge<'a>(stage: &StageProgress, done: &str, wide: usize) -> Vec<Span<'a>> {
-    let Some(total) = stage.total.filter(|total| *total > 0) else { return vec![Span::raw(done.to_owned())] };
-    let share = (stage.done as f64 / total as f64).clamp(0.0, 1.0);
+    let Some(share) = stage.share else { return vec![Span::raw(done.to_owned())] };
     let percent = format!(" {:>5}  ", format!("{:.0} %", 100.0 * share));
     let cells = wide.saturating_sub(width::width(&percent) + width::width(done)).min(40);
     let full = (share * cells as f64).round() as usize;

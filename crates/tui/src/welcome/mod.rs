@@ -37,6 +37,8 @@ pub type Begin = Arc<dyn Fn(&[Source], bool) -> Result<Workspace> + Send + Sync>
 #[derive(Clone)]
 pub struct WelcomeBench {
     pub demo: Reopen,
+    /// Projects within the folder, by the name of their folder, the one that was changed last first.
+    pub projects: Vec<(String, Reopen)>,
     /// Writes a configuration with this source and opens it.
     pub begin: Begin,
     /// The functions behind the forms, on the configuration that is not there yet.
@@ -52,10 +54,8 @@ enum Choice {
     Demo,
     File,
     Guide,
-}
-
-impl Choice {
-    const ALL: [Choice; 3] = [Choice::Demo, Choice::File, Choice::Guide];
+    /// The project of this number.
+    Project(usize),
 }
 
 pub struct Welcome {
@@ -115,11 +115,21 @@ impl Welcome {
         self.opening = Some(self.messenger.send("open a project", move |_| Ok(Workspace { language, ..open()? })));
     }
 
+    fn choices(&self) -> Vec<Choice> {
+        let projects = (0..self.bench.projects.len()).map(Choice::Project);
+        [Choice::Demo, Choice::File, Choice::Guide].into_iter().chain(projects).collect()
+    }
+
     fn choose(&mut self, choice: Choice) {
         match choice {
             Choice::Demo => {
                 let demo = self.bench.demo.clone();
                 self.open(move || demo());
+            }
+            Choice::Project(number) => {
+                if let Some((_, project)) = self.bench.projects.get(number).cloned() {
+                    self.open(move || project());
+                }
             }
             Choice::File => self.sourcing = Some(Sourcing::open(&self.bench.forms, Vec::new(), &self.messenger)),
             Choice::Guide => self.guide = Some(Guide::default()),
@@ -172,14 +182,16 @@ impl Welcome {
     }
 
     fn key_of_choices(&mut self, key: &KeyEvent) {
-        let last = Choice::ALL.len() - 1;
+        let choices = self.choices();
+        let last = choices.len() - 1;
         match key.code {
+            KeyCode::Char(digit @ '1'..='9') => self.choose(Choice::Project(digit as usize - '1' as usize)),
             KeyCode::Char('d') => self.choose(Choice::Demo),
             KeyCode::Char('o') => self.choose(Choice::File),
             KeyCode::Char('g' | '?') => self.choose(Choice::Guide),
             KeyCode::Down | KeyCode::Char('j') | KeyCode::Tab => self.marked = (self.marked + 1).min(last),
             KeyCode::Up | KeyCode::Char('k') | KeyCode::BackTab => self.marked = self.marked.saturating_sub(1),
-            KeyCode::Enter => self.choose(Choice::ALL[self.marked]),
+            KeyCode::Enter => self.choose(choices[self.marked]),
             KeyCode::Char('q') | KeyCode::Esc => self.quit = true,
             _ => {}
         }

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::{Choice, Welcome, words};
-use crate::{look, sentences};
+use crate::{look, sentences, width};
 
 use inkstone_base::language::Word;
 
@@ -41,16 +41,25 @@ fn draw_choices(welcome: &Welcome, frame: &mut Frame<'_>, screen: Rect) {
     add(say(words::NO_PROJECT), look::DIM, 0);
     add(&welcome.folder.display().to_string(), look::DIM, 0);
     add("", look::PLAIN, 0);
-    for (at, choice) in Choice::ALL.into_iter().enumerate() {
+    for (at, choice) in welcome.choices().into_iter().enumerate() {
+        let marked = at == welcome.marked;
+        let sign = if marked { "▶" } else { " " };
+        let style = if marked { look::SELECTED } else { look::STRONG };
         let (key, name, help) = match choice {
             Choice::Demo => ("d", words::DEMO, words::OF_DEMO),
             Choice::File => ("o", words::OPEN, words::OF_OPEN),
             Choice::Guide => ("g", words::READ, words::OF_READ),
+            Choice::Project(number) => {
+                let name = width::shown(&welcome.bench.projects[number].0);
+                add(&format!("{sign}  {}    {} {name}", number + 1, say(words::PROJECT)), style, 0);
+                continue;
+            }
         };
-        let marked = at == welcome.marked;
-        let sign = if marked { "▶" } else { " " };
-        add(&format!("{sign}  {key}    {}", say(name)), if marked { look::SELECTED } else { look::STRONG }, 0);
+        add(&format!("{sign}  {key}    {}", say(name)), style, 0);
         add(say(help), look::PLAIN, 8);
+        add("", look::PLAIN, 0);
+    }
+    if !welcome.bench.projects.is_empty() {
         add("", look::PLAIN, 0);
     }
     match (&welcome.opening, &welcome.fault) {

@@ -14,6 +14,7 @@ words! {
     OF_OPEN: "选一个 CSV、JSON、Parquet、Excel 文件或文档文件夹，写出 workbench.toml", "Choose a CSV, JSON, Parquet or Excel file, or a folder of documents; writes workbench.toml";
     READ: "读指南", "Read the guide";
     OF_READ: "几屏文字：这是什么、数据怎么走、第一步做什么、怎样不用到未来信息", "A few screens: what this is, the way of the data, first steps, rules against look-ahead";
+    PROJECT: "打开项目", "Open the project";
     OPENING: "打开中…（Esc 放弃）", "opening… (Esc gives up)";
     FAILED: "没有打开：", "Not opened:";
     GUIDE: "指南", "Guide";

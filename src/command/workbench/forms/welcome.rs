@@ -12,7 +12,7 @@ use inkstone_tui::testing::{
     Bench, Event, KeyCode, LARGE, Mending, SMALL, SOON, Scene, Terminal, TestBackend, Welcome, empty, picture_text,
     sequence,
 };
-use inkstone_tui::{Change, Language, MendingBench, Template, WelcomeBench, Workspace};
+use inkstone_tui::{Change, Language, MendingBench, Reopen, Template, WelcomeBench, Workspace};
 
 struct First {
     welcome: Welcome,
@@ -22,9 +22,14 @@ struct First {
 impl First {
     fn open(folder: &Path, demo: impl Fn() -> anyhow::Result<Workspace> + Send + Sync + 'static) -> First {
         let forms = form_bench(&folder.join("workbench.toml"));
-        let (to_begin, inside) = (forms.clone(), folder.to_owned());
+        let (to_begin, inside, other) = (forms.clone(), folder.to_owned(), folder.join("flashes"));
+        let mut projects: Vec<(String, Reopen)> = Vec::new();
+        if other.exists() {
+            projects.push(("flashes".to_owned(), Arc::new(move || Ok(workspace(&other)))));
+        }
         let bench = WelcomeBench {
             demo: Arc::new(demo),
+            projects,
             begin: Arc::new(move |sources, with_tone| {
                 let mut sheet = (to_begin.read)()?;
                 for source in sources {
@@ -78,6 +83,21 @@ fn workspace(folder: &Path) -> Workspace {
 fn scrubbed(picture: &str, folder: &Path) -> String {
     let begun: String = folder.display().to_string().chars().take(20).collect();
     picture.lines().map(|line| if line.contains(&begun) { "│ …\n".to_owned() } else { format!("{line}\n") }).collect()
+}
+
+#[test]
+fn a_project_within_the_folder_is_one_key_away() {
+    let dir = empty();
+    std::fs::create_dir(dir.path().join("flashes")).unwrap();
+    for keys in ["1", "jjj<enter>", "jjjj<enter>"] {
+        let mut first = First::open(dir.path(), || inkstone_base::bail!("没有演示", "no demo"));
+        let screen = first.screen(SMALL, "");
+        assert!(screen.contains("1    打开项目 flashes"), "{screen}");
+        first.press("2");
+        assert!(!first.welcome.is_over(), "there is no second project");
+        first.press(keys);
+        assert!(first.welcome.is_over() && first.welcome.into_opened().is_some(), "{keys}");
+    }
 }
 
 #[test]

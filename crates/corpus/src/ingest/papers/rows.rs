@@ -60,6 +60,11 @@ impl<'a> PaperRows<'a> {
     pub(in crate::ingest) const COLUMNS: [&'static str; 9] =
         ["id", "title", "body", "published_at", "codes", "author", "org", "rating", "file"];
 
+    /// Files that were given, and all.
+    pub(in crate::ingest) fn progress(&self) -> (u64, u64) {
+        (self.given as u64, self.files.len() as u64)
+    }
+
     pub(in crate::ingest) fn new(files: &'a [PaperFile], reading: PaperSettings<'a>) -> PaperRows<'a> {
         PaperRows { files, reading, given: 0, encodings: BTreeMap::new(), dates: BTreeMap::new() }
     }
