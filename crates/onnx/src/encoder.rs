@@ -230,6 +230,11 @@ impl Encoder {
         self.model.tokenizer.places(text)
     }
 
+    /// Tokens of a text, whatever truncation keeps, and those that the vocabulary has.
+    pub fn coverage(&self, text: &str) -> Result<(usize, usize)> {
+        self.model.tokenizer.coverage(text)
+    }
+
     /// Tokens that are read of a text, special ones included.
     pub fn tokens_kept(&self, text: &str, ctx: &Ctx) -> Result<u64> {
         Ok(self.windows(&[text], ctx)?.lengths().iter().map(|&tokens| tokens as u64).sum())

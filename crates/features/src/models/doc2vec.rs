@@ -16,7 +16,7 @@ use crate::fitted::{Columns, EvalParams, Figures, Fitted, Rows, WordRows};
 use crate::lines::{Cutter, Line, Lines};
 use crate::models::word2vec;
 use crate::models::word2vec::WordParams;
-use crate::standalone::coverage::{component, coverage};
+use crate::standalone::coverage::{KnownTokens, component, coverage};
 use inkstone_base::data::Report;
 use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
@@ -87,7 +87,7 @@ impl Fitted for Opened<Doc2vec> {
         coverage(lines, ctx, |line| {
             self.with_fields(line, |terms| {
                 let all = || terms.iter().flatten();
-                (all().count(), all().filter(|term| self.model.knows(term)).count())
+                Ok(KnownTokens::new(all().count(), all().filter(|term| self.model.knows(term)).count()))
             })
         })
     }

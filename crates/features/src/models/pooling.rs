@@ -11,7 +11,7 @@ use crate::fitted::Opened;
 use crate::fitted::{Columns, EvalParams, Figures, Fitted, Rows};
 use crate::lines::{Cutter, Line, Lines};
 use crate::models::word_vectors::last_seen;
-use crate::standalone::coverage::{component, coverage};
+use crate::standalone::coverage::{KnownTokens, component, coverage};
 use crate::standalone::numbered::{DOCUMENT, END, Numbered, WordReading};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
@@ -79,7 +79,8 @@ impl Fitted for Opened<Pooling> {
         params.no_table(KIND)?;
         coverage(lines, ctx, |line| {
             self.cutter.with_terms(line, |terms| {
-                (terms.len(), terms.iter().filter(|term| self.model.vectors().number(term).is_some()).count())
+                let known = terms.iter().filter(|term| self.model.vectors().number(term).is_some()).count();
+                Ok(KnownTokens::new(terms.len(), known))
             })
         })
     }

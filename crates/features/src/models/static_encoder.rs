@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::fitted::{Columns, EvalParams, Figures, Fitted, Rows};
 use crate::lines::{Line, Lines};
-use crate::standalone::coverage::{component, coverage};
+use crate::standalone::coverage::{KnownTokens, component, coverage};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::{Explanation, ModelHeader, StaticEncoder, component_names};
@@ -65,6 +65,9 @@ impl Fitted for FittedStatic {
     fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)> {
         params.no_table(StaticEncoder::KIND)?;
         // A text that cannot be cut counts as one without tokens.
-        coverage(lines, ctx, |line| self.model.coverage(&line.whole()).unwrap_or_default())
+        coverage(lines, ctx, |line| {
+            let (tokens, known) = self.model.coverage(&line.whole())?;
+            Ok(KnownTokens::new(tokens, known))
+        })
     }
 }

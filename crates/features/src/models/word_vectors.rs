@@ -8,7 +8,7 @@ use chrono::NaiveDateTime;
 use crate::fitted::Opened;
 use crate::fitted::{Columns, EvalParams, Figures, Fitted, Rows, WordRows};
 use crate::lines::{Cutter, Line, Lines};
-use crate::standalone::coverage::{component, coverage};
+use crate::standalone::coverage::{KnownTokens, component, coverage};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::{Explanation, ModelHeader, WordVectors, component_names};
@@ -67,7 +67,8 @@ impl Fitted for Opened<WordVectors> {
         params.no_table(self.name())?;
         coverage(lines, ctx, |line| {
             self.cutter.with_terms(line, |terms| {
-                (terms.len(), terms.iter().filter(|term| self.model.vector(term).is_some()).count())
+                let known = terms.iter().filter(|term| self.model.vector(term).is_some()).count();
+                Ok(KnownTokens::new(terms.len(), known))
             })
         })
     }

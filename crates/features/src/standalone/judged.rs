@@ -12,6 +12,7 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 use serde_json::json;
 
+use super::association::associations;
 use super::words::{VectorWords, WordVector};
 use super::{Figures, Fitted};
 use crate::fitted::figures;
@@ -32,6 +33,8 @@ pub enum Judgements {
     Similarity,
     /// Questions: a is to b as c is to d.
     Analogy,
+    /// Sets of words: do names lean towards good or bad words (WEAT)?
+    Association,
 }
 
 /// Measures a model's word vectors by a file of judgements.
@@ -46,6 +49,7 @@ pub fn evaluate_words(model: &dyn Fitted, path: &Path, kind: Judgements, ctx: &C
     let figures = match kind {
         Judgements::Similarity => similarity(lines, &words, &mut report),
         Judgements::Analogy => analogies(lines, &words, &mut report, ctx),
+        Judgements::Association => associations(lines, &words, &mut report, ctx),
     };
     Ok((figures.with_context(|| path.display().to_string())?, report))
 }

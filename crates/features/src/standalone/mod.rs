@@ -4,6 +4,7 @@
 //! A line is a document. [`Lines`] reads them in blocks, so that no corpus has to fit in memory; [`Cutter`] makes tokens of them. [`Fitted`]
 //! is a model of any kind in use. Not for: documents of a project, which come with codes and clean text (that is `extract`).
 
+mod association;
 pub(crate) mod coverage;
 pub(crate) mod document_rows;
 pub(crate) mod embed;

@@ -105,6 +105,14 @@ impl Tokenizer {
         Ok(self.all(text)?.offsets.iter().map(|place| place.start as usize..place.end as usize).collect())
     }
 
+    /// Tokens of a text, and those that the vocabulary has.
+    pub fn coverage(&self, text: &str) -> Result<(usize, usize)> {
+        let kept = self.all(text)?;
+        let is_unknown = |number: &u32| self.subword().and_then(Subword::unk_id) == Some(*number);
+        let unknown = kept.numbers.iter().filter(|number| is_unknown(number)).count();
+        Ok((kept.offsets.len(), kept.offsets.len() - unknown))
+    }
+
     /// A window's tokens with its special ones: numbers, segments, and which tokens are of the text.
     fn wrap(&self, numbers: &[u32]) -> (Vec<u32>, Vec<u8>, Range<usize>) {
         let marked = |begin: &[u32], end: &[u32], width: usize| {

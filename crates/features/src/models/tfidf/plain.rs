@@ -7,6 +7,7 @@
 //! vocabulary is known. Memory is bounded by the vocabulary (once a thread) and some blocks, not by the corpus.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
@@ -15,9 +16,10 @@ use serde_json::json;
 
 use super::counted::{JoinedCounts, ThreadCounts, TrainedRows};
 use super::spill::DocumentName;
+use crate::fitted::Opened;
 use crate::fitted::{Columns, EvalParams, Figures, Fitted, Rows};
-use crate::fitted::{Opened, figures};
 use crate::lines::{Block, Cutter, Line, Lines, Refused};
+use crate::standalone::coverage::{KnownTokens, coverage};
 use inkstone_base::data::Report;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
@@ -168,25 +170,17 @@ impl Fitted for Opened<Vectorizer, Analyzer> {
 
     fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)> {
         params.no_table(self.name())?;
-        let (mut documents, mut tokens, mut known, mut stored, mut empty) = (0u64, 0u64, 0u64, 0u64, 0u64);
-        let measure = |line: &Line<'_>| {
+        let (documents, stored) = (AtomicU64::new(0), AtomicU64::new(0));
+        let (mut figures, report) = coverage(lines, ctx, |line| {
             let (row, length) = self.model.count(&self.cutter, fields(line));
             let known: f32 = row.iter().map(|(_, count)| count.abs()).sum();
-            (u64::from(length), known as u64, row.len() as u64)
-        };
-        lines.for_each_document(ctx, measure, |(all, in_vocabulary, values)| {
-            documents += 1;
-            tokens += all;
-            known += in_vocabulary;
-            stored += values;
-            empty += u64::from(values == 0);
-            Ok(())
+            documents.fetch_add(1, Ordering::Relaxed);
+            stored.fetch_add(row.len() as u64, Ordering::Relaxed);
+            Ok(KnownTokens { tokens: length as usize, known: known as usize, empty: row.is_empty() })
         })?;
-        let figures = figures(json!({
-            "documents": documents, "tokens": tokens, "oov": tokens - known, "empty_documents": empty,
-            "values_per_document": stored as f64 / documents.max(1) as f64,
-        }));
-        Ok((figures, lines.finish()?))
+        let per_document = stored.into_inner() as f64 / documents.into_inner().max(1) as f64;
+        figures.insert("values_per_document".into(), json!(per_document));
+        Ok((figures, report))
     }
 }
 

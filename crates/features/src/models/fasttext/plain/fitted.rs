@@ -10,6 +10,7 @@ use super::{SUPERVISED, WORDS};
 use crate::fitted::{Columns, EvalParams, Figures, Fitted, Rows, WordRows};
 use crate::fitted::{Opened, figures};
 use crate::lines::{Cutter, Line, Lines};
+use crate::standalone::coverage::{KnownTokens, coverage};
 use inkstone_base::data::Report;
 use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
@@ -112,23 +113,14 @@ impl Opened<FastText> {
     }
 
     fn evaluate_words(&self, lines: &mut Lines, ctx: &Ctx) -> Result<(Figures, Report)> {
-        let (mut documents, mut tokens, mut known, mut empty) = (0u64, 0u64, 0u64, 0u64);
         let dictionary = self.model.dictionary();
-        let count = |line: &Line<'_>| {
+        coverage(lines, ctx, |line| {
             self.with_labels_and_terms(line, |_, terms| {
-                (terms.len(), terms.iter().filter(|term| dictionary.word(term).is_some()).count())
+                let known = terms.iter().filter(|term| dictionary.word(term).is_some()).count();
+                // A word that was never met has the vectors of its parts.
+                Ok(KnownTokens { tokens: terms.len(), known, empty: terms.is_empty() })
             })
-        };
-        lines.for_each_document(ctx, count, |(all, here)| {
-            documents += 1;
-            tokens += all as u64;
-            known += here as u64;
-            empty += u64::from(all == 0);
-            Ok(())
-        })?;
-        let figures =
-            json!({"documents": documents, "tokens": tokens, "oov": tokens - known, "empty_documents": empty});
-        Ok((self::figures(figures), lines.finish()?))
+        })
     }
 }
 

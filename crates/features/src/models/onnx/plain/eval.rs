@@ -14,6 +14,7 @@ use super::{Contextual, FittedOnnx};
 use crate::fitted::Figures;
 use crate::fitted::figures;
 use crate::lines::{Line, Lines};
+use crate::standalone::coverage::{KnownTokens, coverage};
 use crate::standalone::similarity::similarity;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
@@ -47,6 +48,8 @@ pub enum Examination {
     Answers,
     /// Which of several texts fits (fields text, choices and label, the number of the right one from 0).
     Choice,
+    /// Share of the tokens that the tokenizer does not know, and tokens per character, in all and by month.
+    Coverage,
     /// Next-sentence prediction: does the field `pair` follow the text? Labels: next or random (0 or 1).
     Nsp,
 }
@@ -55,7 +58,7 @@ impl Examination {
     /// The output of the model that it needs; none where any will do.
     pub(crate) fn output(self) -> Option<Output> {
         match self {
-            Examination::FillMask | Examination::Similarity => None,
+            Examination::FillMask | Examination::Similarity | Examination::Coverage => None,
             Examination::Labels | Examination::Pairs | Examination::Choice | Examination::Nsp => Some(Output::Scores),
             Examination::Answers => Some(Output::Answer),
             Examination::Perplexity => Some(Output::Surprise),
@@ -98,6 +101,13 @@ pub(crate) fn evaluate(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Resu
         (None, Examination::Pairs | Examination::Nsp) => {
             tasks::check(model)?;
             tasks::pairs(model, lines, ctx)?
+        }
+        (None, Examination::Coverage) => {
+            let encoder = model.encoder();
+            return coverage(lines, ctx, |line| {
+                let (tokens, known) = encoder.coverage(&line.whole())?;
+                Ok(KnownTokens::new(tokens, known))
+            });
         }
         (None, Examination::Choice) => {
             tasks::check(model)?;

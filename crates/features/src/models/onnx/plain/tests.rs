@@ -111,6 +111,19 @@ fn pairs_are_measured_by_label_or_value() {
 }
 
 #[test]
+fn tokens_that_no_piece_covers_are_unknown() {
+    if !has_library() {
+        return;
+    }
+    let found = measured("reranker", Examination::Coverage, &[json!({"text": "龘", "time": "2026-03-01"})]).unwrap();
+    assert_eq!((&found["tokens"], &found["oov"], &found["oov_share"]), (&json!(1), &json!(1), &json!(1.0)));
+    assert_eq!(found["by_month"]["2026-03"]["empty_documents"], json!(1));
+    let found = measured("reranker", Examination::Coverage, &pairs(|_| json!({}))).unwrap();
+    assert_eq!((&found["documents"], &found["empty_documents"]), (&json!(9), &json!(0)));
+    assert!(found["oov"].as_u64() < found["tokens"].as_u64(), "{found:?}");
+}
+
+#[test]
 fn the_choice_is_the_one_with_the_largest_score() {
     if !has_library() {
         return;
