@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context, Result};
-use resvg::tiny_skia::{Pixmap, Transform};
+use resvg::tiny_skia::{Pixmap, Size, Transform};
 use resvg::usvg::fontdb::{Database, ID, Source, Style};
 use resvg::usvg::{FontFamily, FontResolver, Group, Node, Options, Tree};
 
@@ -69,12 +69,24 @@ pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>> {
     drawn(svg, scale, machine_fonts())
 }
 
+/// A bitmap of a chart that is as large as it fits into so many pixels.
+pub(super) fn bitmap_within(svg: &str, across: u32, down: u32) -> Result<Pixmap> {
+    let scale = |size: Size| (across as f32 / size.width()).min(down as f32 / size.height());
+    bitmap(svg, scale, machine_fonts())
+}
+
 fn machine_fonts() -> &'static Fonts {
     static FONTS: OnceLock<Fonts> = OnceLock::new();
     FONTS.get_or_init(read_machine_fonts)
 }
 
 fn drawn(svg: &str, scale: f32, fonts: &Fonts) -> Result<Vec<u8>> {
+    let picture = bitmap(svg, |_| scale, fonts)?;
+    picture.encode_png().context(Word("无法把图表编码为 PNG", "cannot encode a chart as PNG"))
+}
+
+/// Draws a chart; `scale` gives the pixels for one of the chart, whose size it is given.
+fn bitmap(svg: &str, scale: impl Fn(Size) -> f32, fonts: &Fonts) -> Result<Pixmap> {
     let Some(&first) = fonts.order.first() else {
         bail!(without_fonts(&Word("本机没有任何字体", "this machine has no font at all").into()))
     };
@@ -94,6 +106,7 @@ fn drawn(svg: &str, scale: f32, fonts: &Fonts) -> Result<Vec<u8>> {
             "no font of this machine has the character {missing}"
         )));
     }
+    let scale = scale(tree.size());
     let pixels = |length: f32| (length * scale).ceil() as u32;
     let (across, down) = (pixels(tree.size().width()), pixels(tree.size().height()));
     let mut picture = Pixmap::new(across, down).with_context(|| {
@@ -103,7 +116,7 @@ fn drawn(svg: &str, scale: f32, fonts: &Fonts) -> Result<Vec<u8>> {
         )
     })?;
     resvg::render(&tree, Transform::from_scale(scale, scale), &mut picture.as_mut());
-    picture.encode_png().context(Word("无法把图表编码为 PNG", "cannot encode a chart as PNG"))
+    Ok(picture)
 }
 
 fn without_fonts(what: &Message) -> Message {

@@ -99,7 +99,7 @@ pub struct App {
     /// The way in which the terminal is given pictures, if it shows them.
     pub(crate) graphics: Option<Protocol>,
     /// Charts that are being drawn as PNG.
-    drawing: Option<Errand<Vec<Vec<u8>>>>,
+    drawing: Option<Errand<Vec<String>>>,
     drawn: Vec<ShownPicture>,
     /// The editor that is asked for.
     wanted_edit: Option<EditRequest>,

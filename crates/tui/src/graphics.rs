@@ -1,12 +1,20 @@
 //! Charts as pictures, on terminals that draw them.
 
+use anyhow::Result;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use inkstone_report::{png, sixel};
+use ratatui::layout::Size;
+
+/// Pixels of a PNG for one of the chart.
+const SCALE: f32 = 2.0;
 
 /// Bytes of base64 that a sequence of kitty may hold.
 const CHUNK: usize = 4096;
 /// Height of a cell for a width of 1.
 const CELL_HEIGHT: usize = 2;
+/// Pixels of a cell where the terminal does not say.
+const CELL: Size = Size { width: 10, height: 20 };
 
 /// The way in which a terminal is given a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +23,8 @@ pub(crate) enum Protocol {
     Kitty,
     /// <https://iterm2.com/documentation-images.html>: iTerm2, WezTerm.
     Iterm,
+    /// DEC STD 070: foot, mlterm, mintty, Windows Terminal 1.22.
+    Sixel,
 }
 
 impl Protocol {
@@ -28,29 +38,42 @@ impl Protocol {
         match &*program {
             "iTerm.app" | "WezTerm" => return Some(Protocol::Iterm),
             "ghostty" => return Some(Protocol::Kitty),
+            "mintty" => return Some(Protocol::Sixel),
             _ => {}
         }
-        let is_kitty = is_set("KITTY_WINDOW_ID") || is_set("KONSOLE_VERSION") || terminal == "xterm-kitty";
-        is_kitty.then_some(Protocol::Kitty)
+        if is_set("KITTY_WINDOW_ID") || is_set("KONSOLE_VERSION") || terminal == "xterm-kitty" {
+            return Some(Protocol::Kitty);
+        }
+        let has_sixels =
+            is_set("WT_SESSION") || is_set("MLTERM") || terminal == "foot" || terminal.starts_with("foot-");
+        has_sixels.then_some(Protocol::Sixel)
     }
 
-    /// The bytes that clear the screen and draw a PNG on it, as large as it fits above the last line, and then `below` in that line.
-    pub(crate) fn screen(self, png: &[u8], below: &str, (columns, rows): (u16, u16)) -> String {
-        let above = rows.saturating_sub(1).max(1);
-        let data = STANDARD.encode(png);
-        let picture = match self {
-            Protocol::Kitty => {
-                // With one of both sides given, kitty keeps the proportions.
-                let (wide, high) = size(png).unwrap_or((1, 1));
-                let by_width = wide * usize::from(above) * CELL_HEIGHT > high * usize::from(columns);
-                let side = if by_width { format!("c={columns}") } else { format!("r={above}") };
-                kitty(&data, &side)
-            }
-            Protocol::Iterm => format!(
-                "\x1b]1337;File=inline=1;size={};width={columns};height={above};preserveAspectRatio=1:{data}\x07",
-                png.len()
-            ),
-        };
+    /// The sequences that draw a chart as large as it fits above the last line of a screen of `cells`, of so many `pixels` where they are
+    /// known.
+    pub(crate) fn draw(self, svg: &str, cells: Size, pixels: Option<Size>) -> Result<String> {
+        let (columns, above) = (cells.width.max(1), cells.height.saturating_sub(1).max(1));
+        if self == Protocol::Sixel {
+            let cell =
+                pixels.map_or(CELL, |all| Size::new(all.width / cells.width.max(1), all.height / cells.height.max(1)));
+            let side = |cells: u16, pixels: u16| u32::from(cells) * u32::from(pixels);
+            return sixel(svg, side(columns, cell.width), side(above, cell.height));
+        }
+        let png = png(svg, SCALE)?;
+        let data = STANDARD.encode(&png);
+        if self == Protocol::Iterm {
+            let about = format!("size={};width={columns};height={above};preserveAspectRatio=1", png.len());
+            return Ok(format!("\x1b]1337;File=inline=1;{about}:{data}\x07"));
+        }
+        // With one of both sides given, kitty keeps the proportions.
+        let (wide, high) = size(&png).unwrap_or((1, 1));
+        let by_width = wide * usize::from(above) * CELL_HEIGHT > high * usize::from(columns);
+        let side = if by_width { format!("c={columns}") } else { format!("r={above}") };
+        Ok(kitty(&data, &side))
+    }
+
+    /// The bytes that clear the screen of so many rows, show a picture that [`Protocol::draw`] made, and then `below` in the last line.
+    pub(crate) fn screen(picture: &str, below: &str, rows: u16) -> String {
         format!("\x1b[2J\x1b[H{picture}\x1b[{rows};1H{below}")
     }
 
@@ -58,9 +81,15 @@ impl Protocol {
     pub(crate) fn clear(self) -> &'static str {
         match self {
             Protocol::Kitty => "\x1b_Ga=d\x1b\\\x1b[2J",
-            Protocol::Iterm => "\x1b[2J",
+            Protocol::Iterm | Protocol::Sixel => "\x1b[2J",
         }
     }
+}
+
+/// The pixels of the terminal, where it says them.
+pub(crate) fn pixels() -> Option<Size> {
+    let window = crossterm::terminal::window_size().ok()?;
+    (window.width > 0 && window.height > 0).then(|| Size::new(window.width, window.height))
 }
 
 /// The sequences of a picture. The first sequence describes the picture; all but the last announce another sequence (`m=1`).
@@ -93,6 +122,8 @@ mod tests {
         assert_eq!(found(&[("TERM", "xterm-256color")]), None);
         assert_eq!(found(&[("TERM", "xterm-kitty")]), Some(Protocol::Kitty));
         assert_eq!(found(&[("TERM_PROGRAM", "ghostty")]), Some(Protocol::Kitty));
+        assert_eq!(found(&[("TERM", "foot")]), Some(Protocol::Sixel));
+        assert_eq!(found(&[("TERM", "xterm-256color"), ("WT_SESSION", "6b1f")]), Some(Protocol::Sixel));
         assert_eq!(found(&[("KONSOLE_VERSION", "230804")]), Some(Protocol::Kitty));
         assert_eq!(found(&[("TERM_PROGRAM", "WezTerm")]), Some(Protocol::Iterm));
         assert_eq!(found(&[("KITTY_WINDOW_ID", "1"), ("TMUX", "/tmp/tmux-0/default,1,0")]), None);
@@ -103,19 +134,25 @@ mod tests {
     fn the_sequences_hold_the_whole_picture_in_chunks_and_keep_its_proportions() {
         let chart = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"300\" height=\"100\">\
                      <circle cx=\"150\" cy=\"50\" r=\"40\" fill=\"#36c\"/></svg>";
-        let png = inkstone_report::png(chart, 3.0).unwrap();
-        assert_eq!(size(&png), Some((900, 300)));
-        let shown = Protocol::Kitty.screen(&png, "below", (80, 24));
+        let png = png(chart, SCALE).unwrap();
+        assert_eq!(size(&png), Some((600, 200)));
+        let drawn = |protocol: Protocol, columns, rows| protocol.draw(chart, Size::new(columns, rows), None).unwrap();
+        let shown = drawn(Protocol::Kitty, 80, 24);
         let sequences: Vec<&str> = shown.split("\x1b_G").skip(1).map(|s| s.split("\x1b\\").next().unwrap()).collect();
         assert!(sequences.len() > 1 && sequences[0].starts_with("a=T,f=100,q=2,c=80,m=1;"), "{}", sequences[0]);
-        assert!(sequences.last().unwrap().starts_with("m=0;") && shown.ends_with("\x1b[24;1Hbelow"));
+        assert!(sequences.last().unwrap().starts_with("m=0;"));
         assert!(sequences.iter().all(|sequence| sequence.split_once(';').unwrap().1.len() <= CHUNK));
         let data: String = sequences.iter().map(|sequence| sequence.split_once(';').unwrap().1).collect();
         assert_eq!(STANDARD.decode(data).unwrap(), png);
         // A picture that would be higher than the screen is as high as the screen.
-        assert!(Protocol::Kitty.screen(&png, "", (200, 10)).contains("q=2,r=9,"));
-        let shown = Protocol::Iterm.screen(&png, "", (80, 24));
+        assert!(drawn(Protocol::Kitty, 200, 10).contains("q=2,r=9,"));
+        let shown = drawn(Protocol::Iterm, 80, 24);
         assert!(shown.contains(&format!("size={};width=80;height=23", png.len())), "{}", &shown[..200]);
         assert!(shown.contains(&STANDARD.encode(&png)));
+        // Sixels have no other size than their own: cells of 10 x 20 pixels, or what the terminal says.
+        assert!(drawn(Protocol::Sixel, 80, 24).starts_with("\x1bPq\"1;1;800;267#"));
+        let known = Protocol::Sixel.draw(chart, Size::new(80, 24), Some(Size::new(1280, 768))).unwrap();
+        assert!(known.starts_with("\x1bPq\"1;1;1280;427#"), "{}", &known[..40]);
+        assert_eq!(Protocol::screen("P", "below", 24), "\x1b[2J\x1b[HP\x1b[24;1Hbelow");
     }
 }

@@ -12,7 +12,8 @@ use super::outside::EditRequest;
 #[derive(Clone, Debug)]
 pub struct ShownPicture {
     pub(crate) protocol: Protocol,
-    pub(crate) png: Vec<u8>,
+    /// The sequences that draw it.
+    pub(crate) sequences: String,
     /// Text of the last line of the screen.
     pub(crate) below: String,
 }

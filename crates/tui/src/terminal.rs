@@ -29,6 +29,7 @@ use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use super::app::App;
 use super::crash::{Hook, Recorder, Whereabouts};
 use super::event::Event;
+use super::graphics::Protocol;
 use super::mending::{Mending, MendingBench};
 use super::outside::{self, EditRequest};
 use super::scene::{Scene, ShownPicture};
@@ -257,7 +258,7 @@ fn serve<S: Scene, B: Backend<Error: std::error::Error + Send + Sync + 'static>>
         let was_away = edited.is_some() || !pictures.is_empty();
         for picture in pictures {
             let size = terminal.size().context(Word("无法向终端询问尺寸", "cannot ask the terminal for its size"))?;
-            print(&picture.protocol.screen(&picture.png, &picture.below, (size.width, size.height)))?;
+            print(&Protocol::screen(&picture.sequences, &picture.below, size.height))?;
             let key = events.iter().find_map(|event| match event {
                 Event::Key(key) => Some(Some(key.code)),
                 Event::End => {

@@ -8,6 +8,7 @@ use crate::action::Action;
 use crate::desk::PageRequest;
 use crate::errand::Errand;
 use crate::forms::words as form_words;
+use crate::graphics;
 use crate::jobs::Happening;
 use crate::outside::{self, EditRequest};
 use crate::page::Page;
@@ -15,10 +16,6 @@ use crate::scene::ShownPicture;
 use crate::words;
 use inkstone_base::job::Ctx;
 use inkstone_base::language::Message;
-use inkstone_report::png;
-
-/// Pixels of a picture for one unit of a chart.
-const PICTURE_SCALE: f32 = 2.0;
 
 impl App {
     /// Asks for the editor on the configuration, at the section of what the page shows.
@@ -49,8 +46,9 @@ impl App {
         let refusal = match self.graphics {
             None => words::NO_GRAPHICS,
             Some(_) if charts.is_empty() => words::NO_CHARTS,
-            Some(_) => {
-                let draw = move |_: &Ctx| charts.iter().map(|chart| png(&chart.svg, PICTURE_SCALE)).collect();
+            Some(protocol) => {
+                let (cells, pixels) = (self.size.as_size(), graphics::pixels());
+                let draw = move |_: &Ctx| charts.iter().map(|chart| protocol.draw(&chart.svg, cells, pixels)).collect();
                 self.drawing = Some(self.at_desk(|desk| desk.errand("draw", draw)));
                 return;
             }
@@ -66,10 +64,10 @@ impl App {
         let (Some(drawing), Some(protocol)) = (self.drawing.take(), self.graphics) else { return };
         self.notice = drawing.fault().map(str::to_owned);
         let pictures = drawing.get().map_or(&[][..], Vec::as_slice);
-        let shown = |(number, png): (usize, &Vec<u8>)| {
+        let shown = |(number, sequences): (usize, &String)| {
             let way_on = if number + 1 == pictures.len() { words::LAST_PICTURE } else { words::NEXT_PICTURE };
             let below = format!(" {} / {} · {}", number + 1, pictures.len(), self.say(way_on));
-            ShownPicture { protocol, png: png.clone(), below }
+            ShownPicture { protocol, sequences: sequences.clone(), below }
         };
         self.drawn = pictures.iter().enumerate().map(shown).collect();
     }

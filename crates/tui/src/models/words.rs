@@ -27,7 +27,7 @@ words! {
     ORDER_UNIT: "阶", "order";
     LOSSES: "每轮损失", "loss of each pass";
     ASK_IT: "可用", "ask";
-    NO_TOOLS: "这类模型没有可问的词。用 inkstone embed 或 explain 看它如何读文档。", "A model of this kind cannot be asked for words. inkstone embed and explain show how it reads documents.";
+    NO_TOOLS: "这类模型没有可问的词。用 inkstone embed 看它如何读文档。", "A model of this kind cannot be asked for words. inkstone embed shows how it reads documents.";
     BROKEN: "这个文件不能用", "this file cannot be used";
 
     NEAREST: "近邻", "nearest";
