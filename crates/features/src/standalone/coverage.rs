@@ -120,6 +120,7 @@ mod tests {
     use crate::fitted::EvalParams;
     use crate::lines::LineFormat;
     use crate::models::open_model;
+    use inkstone_base::disk::Formulas;
     use serde_json::{Value, json};
 
     #[test]
@@ -138,7 +139,7 @@ mod tests {
         let ctx = Ctx::new(2, 1).unwrap();
         let (fitted, _) = open_model(&model, None, None, Path::new(""), &ctx).unwrap();
         let mut lines = Lines::open(&input, LineFormat::Jsonl).unwrap();
-        let params = EvalParams { table: None, csv_formulas: false };
+        let params = EvalParams { table: None, csv_formulas: Formulas::default() };
         let (found, report) = fitted.evaluate(&mut lines, &params, &ctx).unwrap();
         assert_eq!((report.rows_out, &found["documents"], &found["empty_documents"]), (4, &json!(4), &json!(1)));
         let months = found["by_month"].as_object().unwrap();
