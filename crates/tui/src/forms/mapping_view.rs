@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::mapping::{FormPart, Mapping, plain};
-use super::{draw_field, key_line, words, wrapped};
+use super::{draw_field, draw_keys, in_lines, words};
 use crate::list::{self, ListColumn};
 use crate::{Language, figures, look, width};
 use inkstone_corpus::ingest::{Preview, Table};
@@ -37,27 +37,26 @@ pub(super) fn form_rows(area: Rect) -> usize {
 
 impl Mapping {
     pub(super) fn draw(&self, language: Language, frame: &mut Frame<'_>, area: Rect) {
-        let say = |word: inkstone_base::language::Word| word.to(language);
         let [form, result, rows, keys] = panes(area);
         self.draw_form(language, frame, form);
         self.draw_result(language, frame, result);
         self.draw_rows(language, frame, rows);
-        let list = if self.editing.is_some() {
-            vec![("Enter", say(words::ACCEPT)), ("Esc", say(words::BACK))]
+        let list: &[(&str, Word)] = if self.editing.is_some() {
+            &[("Enter", words::ACCEPT), ("Esc", words::BACK)]
         } else {
-            vec![
-                ("s", say(words::SAVE)),
-                ("←/→", say(words::CHANGE)),
-                ("Enter", say(words::TYPE)),
-                ("j/k", say(words::LINES)),
-                ("Esc", say(words::BACK)),
+            &[
+                ("s", words::SAVE),
+                ("←/→", words::CHANGE),
+                ("Enter", words::TYPE),
+                ("j/k", words::LINES),
+                ("Esc", words::BACK),
             ]
         };
-        frame.render_widget(key_line(&list, keys.width.into()), keys);
+        draw_keys(list, language, frame, keys);
     }
 
     fn draw_form(&self, language: Language, frame: &mut Frame<'_>, area: Rect) {
-        let say = |word: inkstone_base::language::Word| word.to(language);
+        let say = |word: Word| word.to(language);
         let file = self.seen.as_ref().map_or(self.draft.path.as_str(), |seen| seen.file.as_str());
         let name = file.rsplit('/').next().unwrap_or_default();
         let title = format!(" {} · {name} ", say(words::SOURCE));
@@ -141,7 +140,7 @@ impl Mapping {
     }
 
     fn draw_result(&self, language: Language, frame: &mut Frame<'_>, area: Rect) {
-        let say = |word: inkstone_base::language::Word| word.to(language);
+        let say = |word: Word| word.to(language);
         let trying = if self.waiting() { format!(" {} ", say(words::TRYING)) } else { String::new() };
         let block = look::pane(format!(" {} ", say(words::FIRST_ROWS)), false).title_bottom(trying);
         let inner = look::framed(block, frame, area);
@@ -170,7 +169,7 @@ impl Mapping {
     }
 
     fn draw_rows(&self, language: Language, frame: &mut Frame<'_>, area: Rect) {
-        let say = |word: inkstone_base::language::Word| word.to(language);
+        let say = |word: Word| word.to(language);
         let Some(seen) = &self.seen else { return frame.render_widget(look::pane("", false), area) };
         // The columns begin at the one that feeds the marked field.
         let marked = match self.part() {
@@ -205,11 +204,6 @@ impl Mapping {
     }
 }
 
-/// A text in lines of this look.
-fn in_lines(text: &str, cells: usize, style: Style) -> Vec<Line<'static>> {
-    wrapped(text, cells).into_iter().map(|line| Line::styled(line, style)).collect()
-}
-
 fn cell(row: &[Option<String>], at: usize) -> String {
     row.get(at).cloned().flatten().unwrap_or_default()
 }
@@ -220,7 +214,7 @@ fn names(missing: &[Message], column: &str) -> bool {
 }
 
 fn result<'a>(seen: &'a Preview, table: Table, cells: usize, language: Language) -> Vec<Line<'a>> {
-    let say = |word: inkstone_base::language::Word| word.to(language);
+    let say = |word: Word| word.to(language);
     let rejected = seen.tried - seen.accepted;
     let good = if rejected == 0 { look::GOOD } else { look::PLAIN };
     let bad = if rejected == 0 { look::DIM } else { look::BAD };

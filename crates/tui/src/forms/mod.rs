@@ -23,15 +23,15 @@ use anyhow::Result;
 use crossterm::event::KeyCode;
 use ratatui::Frame;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::action::Action;
 use super::field::{self, Field};
-use super::sentences::lines as wrapped;
-use super::{look, width};
+use super::{Language, look, sentences, width};
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
-use inkstone_base::language::Message;
+use inkstone_base::language::{Message, Word};
 use inkstone_corpus::ingest::{Preview, Source};
 
 pub(crate) use settings::{FormOutcome, SettingsForm};
@@ -186,19 +186,25 @@ fn draw_field(name: &str, field: &Field, frame: &mut Frame<'_>, area: Rect) {
     field::draw(Span::styled(format!("{name} "), look::DIM), field, look::KEY, frame, area);
 }
 
-/// A line of keys and what they do, as many as there is room for.
-fn key_line<'a>(keys: &[(&'a str, &'a str)], columns: usize) -> Line<'a> {
+/// A text in lines of this look.
+fn in_lines(text: &str, cells: usize, style: Style) -> Vec<Line<'static>> {
+    sentences::lines(text, cells).into_iter().map(|line| Line::styled(line, style)).collect()
+}
+
+/// Draws a line of keys and what they do, as many as there is room for.
+fn draw_keys(keys: &[(&str, Word)], language: Language, frame: &mut Frame<'_>, area: Rect) {
     let mut spans = vec![Span::raw(" ")];
     let mut used = 1;
-    for (key, name) in keys {
+    for (key, word) in keys {
+        let name = word.to(language);
         let wide = width::width(key) + width::width(name) + 3;
-        if used + wide > columns {
+        if used + wide > usize::from(area.width) {
             break;
         }
         used += wide;
         spans.extend([Span::styled(*key, look::KEY), Span::raw(format!(" {name}  "))]);
     }
-    Line::from(spans)
+    frame.render_widget(Line::from(spans), area);
 }
 
 /// The movement that a key asks for in a list of a form.

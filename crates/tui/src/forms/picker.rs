@@ -9,13 +9,13 @@ use ratatui::text::Line;
 use ratatui::widgets::{Paragraph, Wrap};
 
 use super::folder::{Item, ItemKind, completed, home, look_up, read};
-use super::{PAGE, draw_field, key_line, motion, words};
+use super::{PAGE, draw_field, draw_keys, motion, words};
 use crate::errand::{Errand, Messenger};
 use crate::field::Field;
 use crate::list::{self, Cursor, ListColumn};
 use crate::{Language, figures, look, width};
 
-use inkstone_base::language::Message;
+use inkstone_base::language::{Message, Word};
 
 pub(super) enum Picked {
     Stay,
@@ -39,7 +39,7 @@ pub(super) struct Picker {
     /// Entry to stand on when the list has come: the folder that was left.
     came_from: Option<String>,
     /// Kind of data that the user chooses, for the title.
-    pub(super) wanted: Option<inkstone_base::language::Word>,
+    pub(super) wanted: Option<Word>,
 }
 
 /// True if a text that is typed behind a folder is a path of its own: a slash behind a slash, `~`, or a pasted path from the root on.
@@ -206,7 +206,7 @@ impl Picker {
     }
 
     pub(super) fn draw(&self, language: Language, frame: &mut Frame<'_>, area: Rect) {
-        let say = |word: inkstone_base::language::Word| word.to(language);
+        let say = |word: Word| word.to(language);
         let [head, body, foot, keys] = panes_with_frame(area);
         let wanted = self.wanted.map(|word| format!("· {} ", say(word))).unwrap_or_default();
         let block = look::pane(format!(" {} {wanted}", say(words::CHOOSE_FILE)), true);
@@ -261,7 +261,7 @@ impl Picker {
             ),
         };
         frame.render_widget(line, foot);
-        let list: &[(&str, inkstone_base::language::Word)] = if self.path.is_some() {
+        let list: &[(&str, Word)] = if self.path.is_some() {
             &[("Enter", words::GO), ("Tab", words::COMPLETE), ("Esc", words::BACK)]
         } else {
             &[
@@ -273,8 +273,7 @@ impl Picker {
                 ("Esc", words::BACK),
             ]
         };
-        let list: Vec<(&str, &str)> = list.iter().map(|(key, word)| (*key, say(*word))).collect();
-        frame.render_widget(key_line(&list, keys.width.into()), keys);
+        draw_keys(list, language, frame, keys);
     }
 }
 

@@ -7,7 +7,7 @@ use ratatui::widgets::{Clear, Paragraph};
 
 use super::settings::{Notice, SettingsForm};
 use super::value::{Choosing, plain, section_of};
-use super::{SettingEntry, SettingGroup, draw_field, key_line, words, wrapped};
+use super::{SettingEntry, SettingGroup, draw_field, draw_keys, in_lines, words};
 use crate::list::{self, ListColumn};
 use crate::{Language, look, width};
 
@@ -94,10 +94,9 @@ impl SettingsForm {
             };
             let block = look::pane(format!(" {} ", say(words::SETTINGS)), true);
             let area = Rect { height: area.height.saturating_sub(1), ..area };
-            let lines = wrapped(text, area.width.saturating_sub(2).into());
-            let lines: Vec<Line<'_>> = lines.into_iter().map(|line| Line::styled(line, style)).collect();
+            let lines = in_lines(text, area.width.saturating_sub(2).into(), style);
             frame.render_widget(Paragraph::new(lines).block(block), area);
-            return frame.render_widget(key_line(&[("Esc", say(words::LEAVE))], keys.width.into()), keys);
+            return draw_keys(&[("Esc", words::LEAVE)], language, frame, keys);
         };
         self.draw_groups(&sheet.groups, language, frame, groups);
         self.draw_list(language, frame, list);
@@ -131,8 +130,7 @@ impl SettingsForm {
                 ("Esc", words::LEAVE),
             ]
         };
-        let list: Vec<(&str, &str)> = list.iter().map(|(key, word)| (*key, say(*word))).collect();
-        frame.render_widget(key_line(&list, keys.width.into()), keys);
+        draw_keys(list, language, frame, keys);
     }
 
     fn draw_groups(&self, groups: &[SettingGroup], language: Language, frame: &mut Frame<'_>, area: Rect) {
@@ -218,8 +216,7 @@ impl SettingsForm {
         let mut inner = look::framed(block, frame, area);
         let cells = usize::from(inner.width);
         let mut lines: Vec<Line<'_>> = Vec::new();
-        let mut add =
-            |text: String, style| lines.extend(wrapped(&text, cells).into_iter().map(|l| Line::styled(l, style)));
+        let mut add = |text: String, style| lines.extend(in_lines(&text, cells, style));
         if let Some(editing) = &self.editing {
             let shown = match &editing.choosing {
                 Some(choosing) => draw_choices(choosing, frame, inner),
