@@ -166,14 +166,14 @@ impl App {
             page,
             size: Rect::new(0, 0, size.0, size.1),
             dialog: None,
-            corpus: CorpusPage::default(),
+            corpus: CorpusPage::new(),
             text: TextPage::default(),
             models: ModelsPage::default(),
             onnx: OnnxPage::default(),
             features: FeaturesPage::default(),
             experiments: ExperimentsPage::default(),
             factor: FactorPage::at(tested.unwrap_or(0)),
-            ledger: LedgerPage::default(),
+            ledger: LedgerPage::new(),
             jobs: JobsPage::default(),
             stock: StockPage::default(),
             instance: Instance::default(),
@@ -563,7 +563,7 @@ impl App {
 
     fn learn(&mut self, answer: Answer) {
         match answer {
-            Answer::Rejects(rejects) => self.jobs.take_rejects(rejects, self.language),
+            Answer::Rejects(rejects) => self.jobs.take_rejects(rejects),
             Answer::Reports(reports) => self.jobs.take_reports(reports),
         }
     }

@@ -1,13 +1,15 @@
 //! The context of a page: the parts of the workbench that a page reads besides its own state.
 
 use ratatui::layout::Rect;
+use ratatui::text::Line;
 
 use super::commands::Keymap;
+use super::errand::Errand;
 use super::instance::Why;
 use super::jobs::JobEntry;
 use super::page::Page;
-use super::words::Word;
-use super::{Language, Workspace};
+use super::words::{self, Word};
+use super::{Language, Workspace, look};
 
 /// The parts of the workbench that a page reads when it draws itself, or tells whether an action is possible.
 pub struct PageContext<'a> {
@@ -27,6 +29,15 @@ pub struct PageContext<'a> {
 impl PageContext<'_> {
     pub fn say(&self, word: Word) -> &'static str {
         word.to(self.language)
+    }
+
+    /// The line in place of an answer: that the answer is being read, or its error. `None` once the answer is there.
+    pub(crate) fn outstanding<T>(&self, asked: &Errand<T>) -> Option<Line<'static>> {
+        match (asked.get(), asked.fault()) {
+            (Some(_), _) => None,
+            (None, Some(fault)) => Some(Line::styled(fault.to_owned(), look::BAD)),
+            (None, None) => Some(Line::styled(self.say(words::READING), look::DIM)),
+        }
     }
 
     /// True if a job is under way or waits.

@@ -50,6 +50,18 @@ pub(crate) fn message<'a>(text: impl Into<Text<'a>>, block: Block<'a>, frame: &m
     frame.render_widget(Paragraph::new(text).wrap(Wrap { trim: false }).block(block), area);
 }
 
+/// Pieces of a text as spans: those beside one another that have the same style become one.
+pub(crate) fn runs<T: AsRef<str>>(pieces: impl IntoIterator<Item = (T, Style)>) -> Vec<Span<'static>> {
+    let mut runs: Vec<Span<'static>> = Vec::new();
+    for (text, style) in pieces {
+        match runs.last_mut().filter(|last| last.style == style) {
+            Some(last) => last.content.to_mut().push_str(text.as_ref()),
+            None => runs.push(Span::styled(text.as_ref().to_owned(), style)),
+        }
+    }
+    runs
+}
+
 /// The names of the views of a pane, the chosen one in brackets.
 pub(crate) fn tabs<'a>(names: impl IntoIterator<Item = (&'a str, bool)>) -> Vec<Span<'a>> {
     let tab = |(name, chosen)| match chosen {

@@ -66,29 +66,17 @@ impl Page {
 macro_rules! turns {
     ($(#[$about:meta])* $vis:vis enum $name:ident { $($(#[$of_value:meta])* $value:ident = $id:literal,)+ }) => {
         $(#[$about])*
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
         $vis enum $name {
-            $($(#[$of_value])* $value,)+
+            $($(#[$of_value])* #[serde(rename = $id)] $value,)+
         }
 
         impl $name {
             $vis const ALL: [$name; [$($id),+].len()] = [$($name::$value),+];
 
-            /// The name in a session.
-            $vis fn id(self) -> &'static str {
-                match self {
-                    $($name::$value => $id,)+
-                }
-            }
-
             /// The value that follows; the first one follows the last.
             $vis fn next(self) -> $name {
                 $name::ALL[(self as usize + 1) % $name::ALL.len()]
-            }
-
-            /// The value of this name in the memory of a session.
-            $vis fn named(memory: &serde_json::Value) -> Option<$name> {
-                $name::ALL.into_iter().find(|value| memory == value.id())
             }
         }
     };

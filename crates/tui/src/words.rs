@@ -117,7 +117,6 @@ words! {
     NO_REJECTS: "没有拒收的行。", "No rows were rejected.";
     SHOWN_FIRST: "仅列出前", "showing the first";
     ROWS_REJECTED: "行数", "rows";
-    REJECTED_VALUE: "值", "value";
     REJECT_GROUPS: "按原因与文件", "by reason and file";
     FILE: "文件", "file";
     ROW: "行", "row";

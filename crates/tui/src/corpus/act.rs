@@ -9,65 +9,25 @@ use super::{CorpusFocus, CorpusPage, Typing, columns};
 use crate::action::Action;
 use crate::desk::{Desk, PageRequest};
 use crate::field::Field;
-use crate::kit::{Answer, Content, Overlay};
+use crate::kit::Step;
 
 impl CorpusPage {
     /// Does an action of the table; false where it is none. `table` is the inside of its frame.
     pub(super) fn act_on_table(&mut self, action: Action, table: Rect, desk: &Desk<'_>) -> bool {
-        let columns = columns::columns(self);
-        let total = usize::from(table.width).saturating_sub(if self.has_marks() { 2 } else { 0 });
-        let counted = self.over.as_ref().and_then(|over| match &over.content {
-            Content::Frequencies { column, .. } | Content::Summary { column, .. } => By::named(column),
-            Content::Columns => None,
-        });
-        if let Some(over) = &mut self.over {
-            match over.act(action, &columns, &mut self.layout, desk.language, table) {
-                Answer::Passed => {}
-                Answer::Done => return true,
-                Answer::Close => {
-                    self.over = None;
-                    return true;
-                }
-                Answer::Sort => {
-                    self.to_top = true;
-                    return true;
-                }
-                Answer::Only(column, group) => {
-                    self.keep_group(&column, &group, desk);
-                    return true;
-                }
+        let (columns, gutter) = (columns::columns(self), self.has_marks());
+        match (self.table_head.act(action, &columns, gutter, desk.language, table), action) {
+            (Step::Done, _) => {}
+            (Step::Sort, _) => self.to_top = true,
+            (Step::Only(column, group), _) => self.keep_group(&column, &group, desk),
+            (Step::Count(column, frequencies), _) => {
+                By::named(&column).into_iter().for_each(|by| self.count_column(by, frequencies));
             }
-        }
-        let marked = self.layout.marked(&columns, total);
-        match action {
-            Action::ColumnLeft | Action::ColumnRight => {
-                self.layout.step(&columns, total, action == Action::ColumnRight);
-            }
-            Action::ChooseColumns => self.over = Some(Overlay::new(Content::Columns)),
-            Action::HideColumn => {
-                if let Some(column) = marked {
-                    self.layout.toggle(&columns, column, total);
-                }
-            }
-            Action::Frequencies | Action::Summary => {
-                let by = counted.or_else(|| By::named(&marked?.id));
-                if let Some(by) = by {
-                    self.count_column(by, action == Action::Frequencies);
-                }
-            }
-            Action::MarkRow => self.mark(),
-            Action::OnlyMarked => {
+            (Step::Passed, Action::MarkRow) => self.mark(),
+            (Step::Passed, Action::OnlyMarked) => {
                 self.only_marked = !self.only_marked && self.has_marks();
                 self.to_top = true;
             }
-            Action::SortTable | Action::TurnOrder => {
-                match marked.filter(|_| action == Action::SortTable) {
-                    Some(column) => self.layout.sort_by(column),
-                    None => self.layout.turn(),
-                }
-                self.to_top = true;
-            }
-            _ => return false,
+            (Step::Passed, _) => return false,
         }
         true
     }

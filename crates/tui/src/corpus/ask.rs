@@ -93,7 +93,7 @@ impl CorpusPage {
                 needs.scores.push(name);
             }
         }
-        let shown = |name: &Arc<str>| self.layout.uses(&By::Score(name.clone()).id());
+        let shown = |name: &Arc<str>| self.table_head.layout.uses(&By::Score(name.clone()).id());
         needs.scores.extend(self.features.iter().map(|feature| feature.name.clone()).filter(shown));
         needs
     }
@@ -251,7 +251,7 @@ impl CorpusPage {
         if let Some(found) = Errand::arrived(&mut count.errand) {
             self.asked.count = None;
             match found {
-                Ok(Some(content)) => self.over = Some(Overlay::new(content)),
+                Ok(Some(content)) => self.table_head.over = Some(Overlay::new(content)),
                 Ok(None) => {}
                 Err(fault) => desk.order(PageRequest::Say(fault.to(desk.language).to_owned())),
             }
@@ -266,7 +266,7 @@ impl CorpusPage {
         };
         let filter = [self.filter.text().trim(), &condition].into_iter().filter(|text| !text.is_empty());
         self.filter = Field::new(filter.collect::<Vec<_>>().join(" "));
-        self.over = None;
+        self.table_head.over = None;
         self.filter_anew(desk);
     }
 

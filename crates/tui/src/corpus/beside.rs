@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::{Modifier, Style};
+use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
@@ -17,7 +17,7 @@ use crate::action::Action;
 use crate::context::PageContext;
 use crate::desk::{Desk, PageRequest};
 use crate::errand::Errand;
-use crate::experiments::text::{TextLine, lay_out, pieces};
+use crate::experiments::text::{TextLine, holds, lay_out};
 use crate::list::moved;
 use crate::words;
 use crate::{figures, look, width};
@@ -131,7 +131,9 @@ fn lines(compared: &ComparedDocuments, columns: usize) -> Vec<Line<'static>> {
             for (side, style) in [(0, look::BAD), (1, look::GOOD)] {
                 let nothing = TextLine::new();
                 let text = laid[side].get(row).unwrap_or(&nothing);
-                line.extend(spans(text, &sides[side].1, style));
+                let other = style.add_modifier(Modifier::UNDERLINED);
+                let style = |at: usize| if holds(&sides[side].1, at) { other } else { look::PLAIN };
+                line.extend(look::runs(text.iter().map(|(glyph, at)| (glyph, style(*at)))));
                 let used: usize = text.iter().map(|(glyph, _)| width::width(glyph)).sum();
                 if side == 0 {
                     line.push(Span::styled(format!("{} │ ", " ".repeat(columns.saturating_sub(used))), look::DIM));
@@ -143,19 +145,10 @@ fn lines(compared: &ComparedDocuments, columns: usize) -> Vec<Line<'static>> {
     lines
 }
 
-fn spans(line: &TextLine, ranges: &[Range<usize>], style: Style) -> Vec<Span<'static>> {
-    let other = style.add_modifier(Modifier::UNDERLINED);
-    let pieces = pieces(line, ranges).into_iter();
-    pieces.map(|(text, differs)| Span::styled(text, if differs { other } else { look::PLAIN })).collect()
-}
-
 pub(super) fn draw(context: &PageContext<'_>, beside: &DocumentsBeside, frame: &mut Frame<'_>, page: Rect) {
     let below = Line::styled(format!(" {} ", context.say(own::BESIDE_KEYS)), look::DIM);
     let Some(compared) = beside.asked.get() else {
-        let line = match beside.asked.fault() {
-            Some(fault) => Line::styled(fault.to_owned(), look::BAD),
-            None => Line::styled(context.say(words::READING), look::DIM),
-        };
+        let line = context.outstanding(&beside.asked).unwrap_or_default();
         return look::message(line, look::pane(format!(" {} ", context.say(own::BESIDE)), true), frame, page);
     };
     let alike = format!("{} {}", figures::percent(compared.alike), context.say(own::ALIKE));

@@ -54,7 +54,7 @@ impl Catalogue {
             By::Time => Value::Time(time_of(row.time)),
             By::Code => Value::text(row.codes),
             By::Kind => Value::text(words::kind(row.kind).to(language)),
-            By::Repeats if row.repeats => Value::text(own::A_REPEAT.to(language)),
+            By::Repeats if row.repeats => Value::text(own::REPEATED.to(language)),
             By::Repeats => Value::Missing,
             By::Title => Value::text(row.title),
             By::Text(fact) => Value::text(self.facts.text(place, *fact)),

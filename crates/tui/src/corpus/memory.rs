@@ -15,7 +15,7 @@ pub(super) fn kept(corpus: &CorpusPage) -> Value {
     json!({
         "filter": corpus.filter.text(),
         "search": corpus.query.text(),
-        "columns": corpus.layout.remember(),
+        "columns": corpus.table_head.layout.remember(),
         "marks": corpus.catalogue.facts.marks.iter().take(MARKS).collect::<Vec<_>>(),
         "folded": corpus.folded,
         "cut": cut,
@@ -37,7 +37,7 @@ pub(super) fn recall(corpus: &mut CorpusPage, memory: &Value) {
         }
         Err(_) => {}
     }
-    corpus.layout.recall(memory.get("columns").unwrap_or(&Value::Null));
+    corpus.table_head.layout.recall(memory.get("columns").unwrap_or(&Value::Null));
     let marks = memory.get("marks").and_then(|marks| serde_json::from_value(marks.clone()).ok());
     corpus.catalogue.facts.marks = Arc::new(marks.unwrap_or_default());
     corpus.query = Field::new(text("search"));

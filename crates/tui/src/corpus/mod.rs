@@ -60,7 +60,7 @@ use super::context::PageContext;
 use super::desk::{self, Desk};
 use super::errand::Errand;
 use super::field::Field;
-use super::kit::{Overlay, TableLayout, Zoom};
+use super::kit::{Step, TableHead, Zoom};
 use super::list::{Cursor, moved};
 use super::look;
 use super::page::{Table, WantedStock};
@@ -68,6 +68,7 @@ use super::page_state::{PageState, WHEEL_LINES};
 
 use inkstone_base::language::Message;
 
+#[derive(Default)]
 pub struct CorpusPage {
     /// Number of the list of files: what speaks of an earlier one speaks of another corpus.
     list: u64,
@@ -100,8 +101,7 @@ pub struct CorpusPage {
     /// The filter of an earlier session, until the features are known that it may speak of.
     recalled: Option<String>,
 
-    layout: TableLayout,
-    over: Option<Overlay>,
+    table_head: TableHead,
     only_marked: bool,
     folded: bool,
     open: BTreeSet<u32>,
@@ -142,53 +142,13 @@ enum Typing {
     Note,
 }
 
-impl Default for CorpusPage {
-    fn default() -> CorpusPage {
-        CorpusPage {
-            // The newest first.
-            layout: TableLayout::sorted_by(&By::Time.id(), true),
-            list: 0,
-            index: None,
-            listing_files: None,
-            catalogue: Catalogue::default(),
-            loading: None,
-            features: Vec::new(),
-            asked: Asked::default(),
-            on_screen: false,
-            red_up: false,
-            filter: Field::default(),
-            filtering: Filter::default(),
-            filtering_by: String::new(),
-            filter_fault: None,
-            query: Field::default(),
-            query_fault: None,
-            search: None,
-            searches: 0,
-            typing: None,
-            note: Field::default(),
-            recalled: None,
-            over: None,
-            only_marked: false,
-            folded: false,
-            open: BTreeSet::new(),
-            listed: DocumentList::default(),
-            cursor: Cursor::default(),
-            to_top: true,
-            go_to: None,
-            anchor: None,
-            sought: None,
-            marked: None,
-            beside: None,
-            focus: CorpusFocus::default(),
-            zoom: Zoom::default(),
-            cut: None,
-            reader: DocumentReader::default(),
-            shelf: Shelf::default(),
-        }
-    }
-}
-
 impl CorpusPage {
+    pub(crate) fn new() -> CorpusPage {
+        // The newest first, from the top.
+        let table_head = TableHead::sorted_by(&By::Time.id(), true);
+        CorpusPage { table_head, to_top: true, ..CorpusPage::default() }
+    }
+
     pub(crate) fn has_documents(&self) -> bool {
         self.catalogue.len() > 0
     }
@@ -197,24 +157,9 @@ impl CorpusPage {
         self.focus == CorpusFocus::Table && self.len() > 0
     }
 
-    /// True if the selected document can be opened on another page.
-    pub(crate) fn has_selected(&self) -> bool {
-        self.number(self.cursor.at).is_some_and(|n| self.catalogue.row(n).is_some())
-    }
-
     /// Goes to the document of this number in the reader; a filter or a search that hides it is ended.
     pub(crate) fn go_to(&mut self, number: u32) {
         (self.sought, self.focus, self.typing) = (Some(number), CorpusFocus::Reader, None);
-    }
-
-    /// True if the search found something in the document that is read.
-    pub(crate) fn has_hits(&self) -> bool {
-        self.search.is_some() && self.reader.hits().1 > 0
-    }
-
-    /// True if the document at the cursor stands for others, which can be unfolded or folded.
-    pub(crate) fn can_unfold(&self) -> bool {
-        self.head().is_some()
     }
 
     /// Lists the documents that a filter lets through.
@@ -259,7 +204,7 @@ impl CorpusPage {
     fn order(&self) -> SortOrder {
         let order =
             |sort: &super::kit::Sorting| Some(SortOrder { by: By::named(&sort.column)?, descending: sort.descending });
-        self.layout.sort.as_ref().and_then(order).unwrap_or_default()
+        self.table_head.layout.sort.as_ref().and_then(order).unwrap_or_default()
     }
 
     /// Number of documents that a document stands for, where repeats are folded.
@@ -342,7 +287,8 @@ impl CorpusPage {
         if let Some((pattern, index)) = pattern.zip(self.index().cloned()) {
             self.searches += 1;
             let (filter, catalogue) = (self.filtering.clone(), self.catalogue.clone());
-            self.search = Some(CorpusSearch::start(pattern, filter, index, catalogue, self.layout.sort.clone(), desk));
+            self.search =
+                Some(CorpusSearch::start(pattern, filter, index, catalogue, self.table_head.layout.sort.clone(), desk));
         }
     }
 
@@ -370,9 +316,9 @@ impl PageState for CorpusPage {
     fn can(&self, action: Action, _: &PageContext<'_>) -> bool {
         match action {
             Action::Open => self.can_open(),
-            Action::Unfold => self.can_unfold(),
-            Action::NextHit | Action::PreviousHit => self.has_hits(),
-            Action::OnTextPage => self.has_selected(),
+            Action::Unfold => self.head().is_some(),
+            Action::NextHit | Action::PreviousHit => self.search.is_some() && self.reader.hits().1 > 0,
+            Action::OnTextPage => self.number(self.cursor.at).is_some_and(|n| self.catalogue.row(n).is_some()),
             _ if action.is_of_table() => self.has_documents() && self.focus == CorpusFocus::Table,
             _ => self.has_documents(),
         }
@@ -458,10 +404,8 @@ impl PageState for CorpusPage {
         self.cursor.arrange(self.len(), rows);
         self.want_what_is_in_sight(rows);
         self.ask_for_facts(rows, desk);
-        if let Some(mut over) = self.over.take() {
-            over.arrange(&columns::columns(self), desk.language, look::inside(table));
-            self.over = Some(over);
-        }
+        let columns = columns::columns(self);
+        self.table_head.arrange(&columns, desk.language, look::inside(table));
         // Out of sight, the document is read all the same: it can be copied.
         self.arrange_reader(if reader.is_empty() { page } else { reader }, desk);
     }
@@ -479,7 +423,7 @@ impl PageState for CorpusPage {
 
     fn can_go_back(&self) -> bool {
         let asked = self.search.is_some() || self.query_fault.is_some() || !self.filter.text().is_empty();
-        let over = self.over.is_some() || self.beside.is_some();
+        let over = self.table_head.over.is_some() || self.beside.is_some();
         self.focus == CorpusFocus::Reader || asked || over || self.only_marked
     }
 
@@ -538,15 +482,11 @@ impl PageState for CorpusPage {
             self.focus = CorpusFocus::Reader;
         } else if table.contains(at) {
             self.focus = CorpusFocus::Table;
-            let (columns, inside) = (columns::columns(self), look::inside(table));
-            if let Some(over) = &mut self.over {
-                over.click(at, &columns, desk.language, inside);
-            } else if let Some(column) = self.layout.column_at(&columns, inside, self.has_marks(), at) {
-                self.layout.sort_by(column);
-                self.to_top = true;
-            } else {
-                let count = self.len();
-                self.cursor.click(at, inside, count);
+            let (columns, inside, gutter) = (columns::columns(self), look::inside(table), self.has_marks());
+            match self.table_head.click(at, &columns, gutter, desk.language, inside) {
+                Step::Sort => self.to_top = true,
+                Step::Passed => drop(self.cursor.click(at, inside, self.len())),
+                _ => {}
             }
         }
     }

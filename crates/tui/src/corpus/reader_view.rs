@@ -105,7 +105,7 @@ fn legend(context: &PageContext<'_>, text: &DocumentText, hits: bool, cells: usi
     for meaning in [Meaning::Name, Meaning::Positive, Meaning::Negative, Meaning::Boilerplate] {
         if has(meaning) {
             let entry = match meaning {
-                Meaning::Name => format!("{}{}{}", NAME[0], context.say(own::A_NAME), NAME[1]),
+                Meaning::Name => format!("{}{}{}", NAME[0], context.say(words::NAME), NAME[1]),
                 Meaning::Positive => format!("{}{GOOD}", context.say(own::GOOD_TONE)),
                 Meaning::Negative => format!("{}{BAD}", context.say(own::BAD_TONE)),
                 Meaning::Boilerplate => format!("{BOILERPLATE}{}", context.say(own::BOILERPLATE)),

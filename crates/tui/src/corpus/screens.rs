@@ -207,7 +207,7 @@ fn a_session_leaves_its_place_to_the_next() {
     let mut bench = Bench::open(&dir, |_| ());
     bench.app.corpus.recall(&memory);
     let area = view::page_area(bench.app.size);
-    let mut corpus = super::CorpusPage::default();
+    let mut corpus = super::CorpusPage::new();
     corpus.recall(&memory);
     bench.app.at_desk(|desk| {
         corpus.reload(desk);
@@ -217,7 +217,7 @@ fn a_session_leaves_its_place_to_the_next() {
     let after = bench.screen(SMALL, "1");
     assert_eq!(after.lines().take(21).collect::<Vec<_>>(), before.lines().take(21).collect::<Vec<_>>());
     assert!(after.contains("1 / 1 (9)"), "{after}");
-    let mut corpus = super::CorpusPage::default();
+    let mut corpus = super::CorpusPage::new();
     corpus.recall(&serde_json::json!({"filter": "knd:x", "sort": 7, "place": "x", "search": "re:("}));
     assert_eq!(corpus.remember()["filter"], "");
 }
@@ -430,7 +430,7 @@ fn documents_are_marked_and_listed_alone_and_the_next_session_knows() {
     assert_eq!(bench.app.corpus.len(), 9);
     bench.press("f-标记<enter>");
     assert_eq!(bench.app.corpus.len(), 7);
-    let mut corpus = super::CorpusPage::default();
+    let mut corpus = super::CorpusPage::new();
     corpus.recall(&memory);
     assert_eq!(corpus.catalogue.facts.marks, bench.app.corpus.catalogue.facts.marks);
     // Space in the text is a page down.
@@ -492,7 +492,7 @@ fn a_filter_of_a_session_waits_for_the_features_that_it_speaks_of() {
     let memory = serde_json::json!({"filter": "tone>0.6"});
     let mut bench = with_tone();
     let area = view::page_area(bench.app.size);
-    let mut corpus = super::CorpusPage::default();
+    let mut corpus = super::CorpusPage::new();
     corpus.recall(&memory);
     bench.app.at_desk(|desk| {
         corpus.reload(desk);

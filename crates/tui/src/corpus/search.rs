@@ -200,7 +200,7 @@ impl CorpusSearch {
 impl CorpusPage {
     /// The ranking of the search, unless the table was sorted since.
     pub(super) fn ranking(&self) -> Option<Arc<Vec<u32>>> {
-        let search = self.search.as_ref().filter(|search| search.sort == self.layout.sort)?;
+        let search = self.search.as_ref().filter(|search| search.sort == self.table_head.layout.sort)?;
         search.ranked.clone()
     }
 }

@@ -58,18 +58,17 @@ fn draw_table(context: &PageContext<'_>, corpus: &CorpusPage, frame: &mut Frame<
     let top = width::cut(&title(context, corpus), cells);
     let block = look::pane(top, corpus.focus == CorpusFocus::Table).title_bottom(Line::from(asked.spans));
     let inner = look::framed(block, frame, area);
-    if let Some(over) = &corpus.over {
-        over.draw(&columns::columns(corpus), &corpus.layout, context.language, frame, inner);
-    } else if corpus.len() == 0 {
+    let columns = columns::columns(corpus);
+    let lies_below = corpus.table_head.draw_over(&columns, context.language, frame, inner);
+    if !lies_below && corpus.len() == 0 {
         let searching = corpus.search.as_ref().is_some_and(super::CorpusSearch::is_under_way);
         let line = Line::styled(context.say(if searching { words::SEARCHING } else { own::NOTHING_PASSES }), look::DIM);
         frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }), inner);
-    } else {
-        let columns = columns::columns(corpus);
+    } else if !lies_below {
         let state = (corpus.cursor, corpus.len(), corpus.has_marks());
         let line = |at: usize| row(corpus, at, cells);
         // Documents in the order of a ranking are sorted by no column.
-        let mut layout = corpus.layout.clone();
+        let mut layout = corpus.table_head.layout.clone();
         layout.sort = layout.sort.filter(|_| corpus.ranking().is_none());
         layout.draw(&columns, corpus, context.language, state, line, frame, inner);
     }
@@ -100,7 +99,7 @@ fn title(context: &PageContext<'_>, corpus: &CorpusPage) -> String {
     }
     if corpus.ranking().is_some() {
         pieces.push(context.say(own::BY_RELEVANCE).to_owned());
-    } else if let Some(sort) = corpus.layout.sort.as_ref().filter(|sort| sort.column != By::Time.id())
+    } else if let Some(sort) = corpus.table_head.layout.sort.as_ref().filter(|sort| sort.column != By::Time.id())
         && let Some(by) = By::named(&sort.column)
     {
         pieces.push(format!("{}{}", columns::title(&by).to(context.language), sort.sign()));
@@ -210,7 +209,7 @@ fn row(corpus: &CorpusPage, at: usize, cells: usize) -> TableRow {
 
 /// The rows from the first line in sight on, for copying, or what was counted of a column while that is shown.
 pub(super) fn table(corpus: &CorpusPage, desk: &Desk<'_>) -> Table {
-    if let Some(counted) = corpus.over.as_ref().and_then(|over| over.copied(desk.language)) {
+    if let Some(counted) = corpus.table_head.over.as_ref().and_then(|over| over.copied(desk.language)) {
         return counted;
     }
     if corpus.len() - corpus.cursor.top > COPIED {
@@ -218,5 +217,5 @@ pub(super) fn table(corpus: &CorpusPage, desk: &Desk<'_>) -> Table {
     }
     let numbers = (corpus.cursor.top..corpus.len()).take(COPIED).filter_map(|line| corpus.number(line));
     let read = numbers.filter(|number| corpus.catalogue.row(*number).is_some());
-    corpus.layout.copied(&columns::columns(corpus), corpus, desk.language, read)
+    corpus.table_head.layout.copied(&columns::columns(corpus), corpus, desk.language, read)
 }

@@ -14,7 +14,6 @@ words! {
     BESIDE_KEYS: "着色并加下划线的只在一篇中 · j/k 滚动 · Esc 返回", "coloured and underlined: in one of them alone · j/k scroll · Esc back";
     READ: "已读", "read";
     REPEATED: "重复", "dup";
-    A_REPEAT: "重复", "dup";
     ORG: "机构", "organisation";
     AUTHOR: "作者", "author";
     RATING: "评级", "rating";
@@ -37,7 +36,6 @@ words! {
     FOLDED: "重复已折叠", "repeats folded";
     DAMAGED: "个分片损坏", "damaged";
     NOTHING_PASSES: "没有符合条件的文档：按 Esc 取消搜索或筛选，按 f 改筛选。", "No document passes: Esc ends the search or the filter, f changes the filter.";
-    A_NAME: "名称", "name";
     GOOD_TONE: "利好", "good";
     BAD_TONE: "利空", "bad";
     INGESTED: "入库", "ingested";

@@ -3,10 +3,10 @@
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
-use ratatui::widgets::Paragraph;
+use ratatui::widgets::{Block, Paragraph};
 
+use super::list;
 use super::words as own;
-use super::{ExperimentsPage, ExperimentsView, list};
 use crate::context::PageContext;
 use crate::page::{Table, exact};
 use crate::{figures, look, width, words};
@@ -22,20 +22,15 @@ const WIDE: [usize; 4] = [9, 9, 20, 8];
 /// Draws the table; an interval where there is room for it.
 pub(super) fn draw(
     context: &PageContext<'_>,
-    experiments: &ExperimentsPage,
     findings: &Findings,
+    block: Block<'_>,
     frame: &mut Frame<'_>,
     area: Rect,
 ) {
     let cells = findings.effects.iter().map(|effect| effect.cells).max().unwrap_or(0);
     let over = format!(" {} {} ", context.say(own::EFFECT_OVER), figures::count(cells));
     let over = width::cut(&over, (area.width as usize).saturating_sub(36));
-    let block = look::pane(
-        list::tabs(context, experiments, Some(ExperimentsView::Effects)),
-        experiments.view == ExperimentsView::Effects,
-    )
-    .title_bottom(Line::styled(over, look::DIM));
-    let inner = look::framed(block, frame, area);
+    let inner = look::framed(block.title_bottom(Line::styled(over, look::DIM)), frame, area);
     let total = inner.width as usize;
     let with_interval = total >= 16 + WIDE.iter().sum::<usize>();
     let taken: usize = WIDE.iter().sum::<usize>() - if with_interval { 0 } else { WIDE[2] };

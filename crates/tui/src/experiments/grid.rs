@@ -4,10 +4,10 @@ use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::Paragraph;
+use ratatui::widgets::{Block, Paragraph};
 
+use super::ExperimentsPage;
 use super::words as own;
-use super::{ExperimentsPage, list};
 use crate::context::PageContext;
 use crate::jobs::JobEntry;
 use crate::list::Cursor;
@@ -192,24 +192,20 @@ pub(super) fn place_at(
     (inner.contains(at) && column < first + shown).then_some((row, column))
 }
 
-/// Draws the grid; `focused` for the bright border.
+/// Draws the grid.
 pub(super) fn draw(
     context: &PageContext<'_>,
     experiments: &ExperimentsPage,
-    focused: bool,
+    table: &GridTable,
+    block: Block<'_>,
     frame: &mut Frame<'_>,
     area: Rect,
 ) {
-    let Some(table) = &experiments.table else {
-        let block = look::pane(list::tabs(context, experiments, Some(super::ExperimentsView::Grid)), focused);
-        return look::message(context.say(own::NO_GRID), block, frame, area);
-    };
-    let mut block = look::pane(list::tabs(context, experiments, Some(super::ExperimentsView::Grid)), focused);
     let tally = format!(" {} ", tally(context, table));
     let room = (area.width as usize).saturating_sub(width::width(&tally) + 6);
     let about = width::cut(&about(context, experiments, table), room);
-    block = block.title_bottom(Line::styled(tally, look::DIM));
-    block = block.title_bottom(Line::raw(format!(" {about} ")).right_aligned());
+    let block = block.title_bottom(Line::styled(tally, look::DIM));
+    let block = block.title_bottom(Line::raw(format!(" {about} ")).right_aligned());
     let inner = look::framed(block, frame, area);
     let total = inner.width as usize;
     let (first, shown) = seen(table, experiments.column, total);

@@ -4,14 +4,15 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::style::{Color, Style};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Paragraph, Wrap};
+use ratatui::widgets::{Block, Paragraph, Wrap};
 
+use super::grid::{self, GridTable};
 use super::words as own;
-use super::{ExperimentsPage, ExperimentsView, effects, grid, page};
+use super::{ExperimentsPage, ExperimentsView, effects, page};
 use crate::context::PageContext;
 use crate::desk::Desk;
 use crate::jobs::{self, Phase};
-use crate::kit::{Cell as TableCell, Column, SheetRow, number, text};
+use crate::kit::{Cell as TableCell, SheetColumn, SheetRow, number, text};
 use crate::page::Page;
 use crate::view::page_area;
 use crate::{figures, look, width, words};
@@ -31,16 +32,8 @@ const SIDE_BY_SIDE: u16 = 110;
 /// Colours of families of strategies; more than these share them.
 const SERIES: [Color; 6] = [Color::Cyan, Color::Yellow, Color::Green, Color::Magenta, Color::Blue, Color::Red];
 
-/// The finding, and the area of each view that is seen; where there is no room for several, that of the one chosen.
-struct ExperimentPanes {
-    finding: Rect,
-    list: Option<Rect>,
-    grid: Option<Rect>,
-    frontier: Option<Rect>,
-    effects: Option<Rect>,
-}
-
-fn panes(page: Rect, view: ExperimentsView, experiments: &ExperimentsPage) -> ExperimentPanes {
+/// The finding, and the area of each view; that of a view that is not seen is empty.
+fn panes(page: Rect, view: ExperimentsView, experiments: &ExperimentsPage) -> (Rect, [Rect; 4]) {
     let (effects, alone) = (experiments.effects(), experiments.zoom.is_on());
     let height = if alone { 0 } else { FINDING[usize::from(page.height >= TALL)] };
     let [finding, below] = Layout::vertical([Constraint::Length(height), Constraint::Min(0)]).areas(page);
@@ -49,36 +42,34 @@ fn panes(page: Rect, view: ExperimentsView, experiments: &ExperimentsPage) -> Ex
         let [frontier, grid] = Layout::vertical([Constraint::Percentage(50), Constraint::Min(0)]).areas(right);
         // Its frame and the heads of its columns stand around the effects.
         let tall = if effects > 0 { (effects as u16).saturating_add(3).min(list.height / 2) } else { 0 };
-        let [list, below_list] = Layout::vertical([Constraint::Min(0), Constraint::Length(tall)]).areas(list);
-        let effects = (tall > 0).then_some(below_list);
-        return ExperimentPanes { finding, list: Some(list), grid: Some(grid), frontier: Some(frontier), effects };
+        let [list, effects] = Layout::vertical([Constraint::Min(0), Constraint::Length(tall)]).areas(list);
+        return (finding, [list, grid, frontier, effects]);
     }
-    let when = |wanted: ExperimentsView| (view == wanted).then_some(below);
-    let [list, grid, frontier, effects] =
-        [ExperimentsView::List, ExperimentsView::Grid, ExperimentsView::Frontier, ExperimentsView::Effects].map(when);
-    ExperimentPanes { finding, list, grid, frontier, effects }
+    (finding, ExperimentsView::ALL.map(|other| if other == view { below } else { Rect::default() }))
 }
 
 /// Lines that the grid has room for.
 pub(super) fn grid_rows(page: Rect, experiments: &ExperimentsPage) -> usize {
-    panes(page, ExperimentsView::Grid, experiments).grid.map_or(0, |area| grid::rows(look::inside(area)))
+    let (_, [_, grid, ..]) = panes(page, ExperimentsView::Grid, experiments);
+    grid::rows(look::inside(grid))
 }
 
 /// The list with its line of titles.
 pub(super) fn list_area(page: Rect, experiments: &ExperimentsPage) -> Rect {
-    panes(page, ExperimentsView::List, experiments).list.map_or(Rect::default(), look::inside)
+    let (_, [list, ..]) = panes(page, ExperimentsView::List, experiments);
+    look::inside(list)
 }
 
 /// The row and column of the grid at a place of the page.
 pub(super) fn place(experiments: &ExperimentsPage, at: Position, page: Rect) -> Option<(usize, usize)> {
-    let panes = panes(page, experiments.view, experiments);
-    let (inner, table) = panes.grid.map(look::inside).zip(experiments.table.as_ref())?;
-    grid::place_at(table, experiments.row, experiments.column, at, inner)
+    let (_, [_, grid, ..]) = panes(page, experiments.view, experiments);
+    grid::place_at(experiments.table.as_ref()?, experiments.row, experiments.column, at, look::inside(grid))
 }
 
 /// True if the list is seen at a place of the page.
 pub(super) fn is_on_list(experiments: &ExperimentsPage, at: Position, page: Rect) -> bool {
-    panes(page, experiments.view, experiments).list.is_some_and(|area| area.contains(at))
+    let (_, [list, ..]) = panes(page, experiments.view, experiments);
+    list.contains(at)
 }
 
 pub(crate) fn draw(context: &PageContext<'_>, experiments: &ExperimentsPage, frame: &mut Frame<'_>, area: Rect) {
@@ -86,8 +77,8 @@ pub(crate) fn draw(context: &PageContext<'_>, experiments: &ExperimentsPage, fra
         let differing = experiments.difference(context, open.number);
         return page::draw(context, findings, (open, differing), frame, area);
     }
-    if experiments.table.is_some() {
-        return draw_experiment(context, experiments, frame, area);
+    if let Some(table) = &experiments.table {
+        return draw_experiment(context, experiments, table, frame, area);
     }
     let fault = experiments.loaded.as_ref().and_then(|loaded| loaded.fault());
     let message = match fault {
@@ -107,26 +98,20 @@ pub(crate) fn draw(context: &PageContext<'_>, experiments: &ExperimentsPage, fra
 }
 
 /// The names of the views; where one is seen at a time, the one that is shown stands out.
-pub(super) fn tabs<'a>(
-    context: &PageContext<'_>,
-    experiments: &ExperimentsPage,
-    of: Option<ExperimentsView>,
-) -> Line<'a> {
-    let mut all = vec![
-        (ExperimentsView::List, own::LIST),
-        (ExperimentsView::Grid, own::GRID),
-        (ExperimentsView::Frontier, own::FRONTIER),
-    ];
-    if experiments.effects() > 0 {
-        all.push((ExperimentsView::Effects, own::EFFECTS));
-    }
-    let seen = panes(page_area(context.screen), experiments.view, experiments);
-    let side_by_side = seen.list.is_some() && seen.grid.is_some();
+fn tabs<'a>(context: &PageContext<'_>, experiments: &ExperimentsPage, of: ExperimentsView) -> Line<'a> {
+    let (_, [list, grid, ..]) = panes(page_area(context.screen), experiments.view, experiments);
+    let side_by_side = !list.is_empty() && !grid.is_empty();
+    let is_there = |view: &ExperimentsView| *view != ExperimentsView::Effects || experiments.effects() > 0;
     let mut spans = vec![Span::raw(" ")];
-    for (view, name) in all.into_iter().filter(|(view, _)| !side_by_side || Some(*view) == of) {
-        let here = Some(view) == of;
-        let text =
-            if here && !side_by_side { format!("[{}] ", context.say(name)) } else { format!("{} ", context.say(name)) };
+    for view in ExperimentsView::ALL.into_iter().filter(is_there).filter(|view| !side_by_side || *view == of) {
+        let name = context.say(match view {
+            ExperimentsView::List => own::LIST,
+            ExperimentsView::Grid => own::GRID,
+            ExperimentsView::Frontier => own::FRONTIER,
+            ExperimentsView::Effects => own::EFFECTS,
+        });
+        let here = view == of;
+        let text = if here && !side_by_side { format!("[{name}] ") } else { format!("{name} ") };
         spans.push(Span::styled(text, if here { look::STRONG } else { look::DIM }));
     }
     Line::from(spans)
@@ -157,10 +142,16 @@ fn state<'a>(context: &PageContext<'_>) -> Option<Vec<Line<'a>>> {
     }
 }
 
-fn draw_experiment(context: &PageContext<'_>, experiments: &ExperimentsPage, frame: &mut Frame<'_>, area: Rect) {
-    let panes = panes(area, experiments.view, experiments);
+fn draw_experiment(
+    context: &PageContext<'_>,
+    experiments: &ExperimentsPage,
+    table: &GridTable,
+    frame: &mut Frame<'_>,
+    area: Rect,
+) {
+    let (above, areas) = panes(area, experiments.view, experiments);
     let block = look::pane(title(context, experiments), false);
-    let inner = block.inner(panes.finding);
+    let inner = block.inner(above);
     let findings = experiments.findings();
     // Why a cell was skipped seldom fits below the grid.
     let finding = || match (grid::skipped(experiments), findings) {
@@ -169,40 +160,21 @@ fn draw_experiment(context: &PageContext<'_>, experiments: &ExperimentsPage, fra
         (None, None) => clipped(context.say(own::PROVISIONAL), inner),
     };
     let lines = state(context).unwrap_or_else(finding);
-    if !panes.finding.is_empty() {
-        frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: true }).block(block), panes.finding);
+    if !above.is_empty() {
+        frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: true }).block(block), above);
     }
-    let focused = |view: ExperimentsView| experiments.view == view;
-    if let Some(area) = panes.list {
-        match findings {
-            Some(findings) => draw_list(context, experiments, findings, focused(ExperimentsView::List), frame, area),
-            None => draw_nothing(context, experiments, ExperimentsView::List, own::NOT_COMPARED, frame, area),
+    for (view, area) in ExperimentsView::ALL.into_iter().zip(areas).filter(|(_, area)| !area.is_empty()) {
+        let block = look::pane(tabs(context, experiments, view), experiments.view == view);
+        match (view, findings) {
+            (ExperimentsView::Grid, _) => grid::draw(context, experiments, table, block, frame, area),
+            (_, None) => look::message(context.say(own::NOT_COMPARED), block, frame, area),
+            (ExperimentsView::List, Some(findings)) => draw_list(context, experiments, findings, block, frame, area),
+            (ExperimentsView::Frontier, Some(findings)) => {
+                draw_frontier(context, experiments, findings, block, frame, area);
+            }
+            (ExperimentsView::Effects, Some(findings)) => effects::draw(context, findings, block, frame, area),
         }
     }
-    if let Some(area) = panes.grid {
-        grid::draw(context, experiments, focused(ExperimentsView::Grid), frame, area);
-    }
-    if let Some(area) = panes.frontier {
-        match findings {
-            Some(findings) => draw_frontier(context, experiments, findings, frame, area),
-            None => draw_nothing(context, experiments, ExperimentsView::Frontier, own::NOT_COMPARED, frame, area),
-        }
-    }
-    if let (Some(area), Some(findings)) = (panes.effects, findings) {
-        effects::draw(context, experiments, findings, frame, area);
-    }
-}
-
-fn draw_nothing(
-    context: &PageContext<'_>,
-    experiments: &ExperimentsPage,
-    view: ExperimentsView,
-    why: words::Word,
-    frame: &mut Frame<'_>,
-    area: Rect,
-) {
-    let block = look::pane(tabs(context, experiments, Some(view)), experiments.view == view);
-    look::message(context.say(why), block, frame, area);
 }
 
 /// A text in the lines of an area; where it is longer, the last one says so.
@@ -251,7 +223,7 @@ pub(super) fn sheet(
     order: &[usize],
     width: u16,
     desk: &Desk<'_>,
-) -> (Vec<Column<[SheetRow]>>, Vec<SheetRow>) {
+) -> (Vec<SheetColumn>, Vec<SheetRow>) {
     let total = usize::from(width);
     let others = 29 + if total >= 55 { 8 } else { 0 } + if total >= 67 { 20 } else { 0 };
     let mut columns = vec![
@@ -314,19 +286,18 @@ fn draw_list(
     context: &PageContext<'_>,
     experiments: &ExperimentsPage,
     findings: &Findings,
-    focused: bool,
+    block: Block<'_>,
     frame: &mut Frame<'_>,
     area: Rect,
 ) {
-    let position = format!(" {} {} ", context.say(words::CELLS), experiments.list.place("", context.language));
-    let mut block = look::pane(tabs(context, experiments, Some(ExperimentsView::List)), focused)
-        .title_top(Line::styled(position, look::DIM).right_aligned());
+    let position = format!(" {} {} ", context.say(words::CELLS), experiments.list.place(""));
+    let mut block = block.title_top(Line::styled(position, look::DIM).right_aligned());
     if let Some(cell) = experiments.cell() {
         block = block
             .title_bottom(Line::styled(format!(" {} ", cost(context, cell, findings.may_be_best(cell))), look::DIM));
     }
     let inner = look::framed(block, frame, area);
-    experiments.list.draw(context.language, frame, inner);
+    experiments.list.draw(frame, inner);
 }
 
 /// The name of a cell; where it does not fit in, with the values of its settings alone, which tell cells apart.
@@ -358,16 +329,13 @@ fn draw_frontier(
     context: &PageContext<'_>,
     experiments: &ExperimentsPage,
     findings: &Findings,
+    block: Block<'_>,
     frame: &mut Frame<'_>,
     area: Rect,
 ) {
     let measure = report::measure(findings, context.language);
     let axes = format!(" {} {measure} · {} ", context.say(own::UP_AXIS), context.say(own::ACROSS_AXIS));
-    let mut block = look::pane(
-        tabs(context, experiments, Some(ExperimentsView::Frontier)),
-        experiments.view == ExperimentsView::Frontier,
-    )
-    .title_top(Line::styled(axes, look::DIM).right_aligned());
+    let mut block = block.title_top(Line::styled(axes, look::DIM).right_aligned());
     if let Some(cell) = experiments.cell() {
         let (mark, series) = report::mark_of(findings, cell);
         let figure = figures::number(cell.figure, DECIMALS);

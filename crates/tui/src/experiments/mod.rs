@@ -24,7 +24,7 @@ use super::desk::{Desk, PageRequest, Work};
 use super::errand::Errand;
 use super::kit::{ListSheet, Zoom};
 use super::list::Cursor;
-use super::page::{Chart, Page, Table};
+use super::page::{Chart, Page, Table, turns};
 use super::page_state::PageState;
 use crate::figures;
 use crate::words as common;
@@ -72,15 +72,15 @@ pub struct ExperimentsPage {
     memory: Option<ExperimentsMemory>,
 }
 
-/// The content shown of an experiment, or where there is room for all, which pane has the focus.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum ExperimentsView {
-    #[default]
-    List,
-    Grid,
-    Frontier,
-    Effects,
+turns! {
+    /// The content shown of an experiment, or where there is room for all, which pane has the focus.
+    enum ExperimentsView {
+        #[default]
+        List = "list",
+        Grid = "grid",
+        Frontier = "frontier",
+        Effects = "effects",
+    }
 }
 
 /// The memory of the page in a session. Values that no longer fit are left out.
@@ -316,7 +316,7 @@ impl ExperimentsPage {
         }));
     }
 
-    fn step(&mut self, action: Action, page: Rect, desk: &Desk<'_>) {
+    fn step(&mut self, action: Action, page: Rect) {
         if self.view == ExperimentsView::Grid {
             let Some(table) = &self.table else { return };
             let beside = match action {
@@ -332,7 +332,7 @@ impl ExperimentsPage {
             }
             return;
         }
-        if self.list.act(action, desk.language, list::list_area(page, self)) {
+        if self.list.act(action) {
             self.mark_of_list();
         }
     }
@@ -379,7 +379,7 @@ impl PageState for ExperimentsPage {
             Action::MarkRow if !on_list => Action::PageDown,
             other => other,
         };
-        if on_list && self.list.is_open() && self.list.act(action, desk.language, list::list_area(area, self)) {
+        if on_list && self.list.is_open() && self.list.act(action) {
             return;
         }
         match (action, &mut self.open) {
@@ -397,12 +397,8 @@ impl PageState for ExperimentsPage {
             (Action::OpenDocument, None) => self.open_differing(desk),
             (Action::View, None) => {
                 self.for_now = false;
-                self.view = match self.view {
-                    ExperimentsView::List => ExperimentsView::Grid,
-                    ExperimentsView::Grid => ExperimentsView::Frontier,
-                    ExperimentsView::Frontier if self.effects() > 0 => ExperimentsView::Effects,
-                    ExperimentsView::Frontier | ExperimentsView::Effects => ExperimentsView::List,
-                }
+                // A view of no effects gives way to the list when the page is arranged.
+                self.view = self.view.next();
             }
             (Action::Back, Some(_)) => (self.open, self.differing) = (None, None),
             (Action::Next | Action::Previous, Some(open)) => {
@@ -430,7 +426,7 @@ impl PageState for ExperimentsPage {
                 self.lay_out(None, desk);
             }
             (_, Some(open)) => open.step(action, area),
-            (_, None) => self.step(action, area, desk),
+            (_, None) => self.step(action, area),
         }
     }
 
@@ -451,7 +447,7 @@ impl PageState for ExperimentsPage {
         }
         let shown = list::list_area(area, self);
         self.fill(shown.width, desk);
-        self.list.arrange(desk.language, shown);
+        self.list.arrange(shown);
         let (rows, columns) = self.table.as_ref().map_or((0, 0), |table| (table.rows.len(), table.columns.len()));
         self.row.arrange(rows, list::grid_rows(area, self));
         self.column = self.column.min(columns.saturating_sub(1));
@@ -476,12 +472,12 @@ impl PageState for ExperimentsPage {
         self.open.is_some() || self.is_on_list() && self.list.is_open()
     }
 
-    fn click(&mut self, at: Position, area: Rect, desk: &Desk<'_>) {
+    fn click(&mut self, at: Position, area: Rect, _desk: &Desk<'_>) {
         if self.open.is_some() {
             return;
         }
         if list::is_on_list(self, at, area) {
-            if self.list.click(at, desk.language, list::list_area(area, self)) {
+            if self.list.click(at) {
                 self.mark_of_list();
             }
         } else if let Some((row, column)) = list::place(self, at, area) {
@@ -497,9 +493,7 @@ impl PageState for ExperimentsPage {
             (Some(open), _) => Some(page::copied(self.findings()?, open.truncated()?, desk.language)),
             (None, ExperimentsView::Grid) => Some(grid::copied(self.table.as_ref()?, desk.language)),
             (None, ExperimentsView::Effects) => Some(effects::copied(self.findings()?, desk.language)),
-            (None, ExperimentsView::List | ExperimentsView::Frontier) => {
-                self.findings().map(|_| self.list.copied(desk.language))
-            }
+            (None, ExperimentsView::List | ExperimentsView::Frontier) => self.findings().map(|_| self.list.copied()),
         }
     }
 

@@ -51,11 +51,8 @@ pub(super) fn draw(
     let truncated = match open.truncated() {
         Some(truncated) => truncated,
         None => {
-            let line = match open.document.fault() {
-                Some(error) => Line::styled(error.to_owned(), look::BAD),
-                None if open.document.waiting() => Line::styled(context.say(words::READING), look::DIM),
-                None => Line::raw(context.say(words::NO_SUCH_DOCUMENT)),
-            };
+            let none = || Line::raw(context.say(words::NO_SUCH_DOCUMENT));
+            let line = context.outstanding(&open.document).unwrap_or_else(none);
             return look::message(line, look::pane(format!(" {} ", context.say(words::DOCUMENT)), true), frame, page);
         }
     };
@@ -135,8 +132,8 @@ fn text_line<'a>(line: &TextLine, kept: &Kept) -> Line<'a> {
         KeptEnd::Part => Span::styled("╏", look::KEY),
         KeptEnd::None => Span::raw(" "),
     };
-    let pieces = text::pieces(line, &kept.ranges).into_iter();
-    let pieces = pieces.map(|(text, kept)| Span::styled(text, if kept { look::PLAIN } else { look::DIM }));
+    let style = |at: usize| if text::holds(&kept.ranges, at) { look::PLAIN } else { look::DIM };
+    let pieces = look::runs(line.iter().map(|(text, at)| (text, style(*at))));
     Line::from_iter(std::iter::once(sign).chain(pieces))
 }
 

@@ -28,19 +28,6 @@ pub(crate) fn holds(ranges: &[Range<usize>], at: usize) -> bool {
     ranges.get(next).is_some_and(|range| range.start <= at)
 }
 
-/// A line in pieces that are kept or dropped as a whole.
-pub(crate) fn pieces(line: &TextLine, kept: &[Range<usize>]) -> Vec<(String, bool)> {
-    let mut pieces: Vec<(String, bool)> = Vec::new();
-    for (text, at) in line {
-        let is_kept = holds(kept, *at);
-        match pieces.last_mut().filter(|last| last.1 == is_kept) {
-            Some(last) => last.0 += text,
-            None => pieces.push((text.clone(), is_kept)),
-        }
-    }
-    pieces
-}
-
 /// The part of a line that is kept; spaces do not count.
 pub(crate) fn share(line: &TextLine, kept: &[Range<usize>]) -> KeptEnd {
     let mut there = line.iter().filter(|(text, _)| !text.trim().is_empty()).map(|(_, at)| holds(kept, *at));
@@ -53,24 +40,20 @@ pub(crate) fn share(line: &TextLine, kept: &[Range<usize>]) -> KeptEnd {
 
 #[cfg(test)]
 mod tests {
+    use ratatui::text::Span;
+
     use super::*;
+    use crate::look;
 
     #[test]
-    fn pieces_are_what_is_kept_and_what_is_not() {
+    fn lines_are_kept_whole_in_part_or_not_at_all() {
         let lines = lay_out("公司发布公告\n风险提示：abc", 8);
         let kept = [3..12, 19..28];
-        let texts: Vec<Vec<(&str, bool)>> = lines
-            .iter()
-            .map(|line| {
-                pieces(line, &kept)
-                    .into_iter()
-                    .map(|(text, kept)| (Box::leak(text.into_boxed_str()) as &str, kept))
-                    .collect()
-            })
-            .collect();
-        assert_eq!(texts[0], [("公", false), ("司发布", true)]);
-        assert_eq!(texts[1], [("公告", false)]);
-        assert_eq!(texts[2], [("风险提", true)]);
+        let style = |at: usize| if holds(&kept, at) { look::PLAIN } else { look::DIM };
+        let runs = |line: &TextLine| look::runs(line.iter().map(|(text, at)| (text, style(*at))));
+        assert_eq!(runs(&lines[0]), [Span::styled("公", look::DIM), Span::styled("司发布", look::PLAIN)]);
+        assert_eq!(runs(&lines[1]), [Span::styled("公告", look::DIM)]);
+        assert_eq!(runs(&lines[2]), [Span::styled("风险提", look::PLAIN)]);
         let shares: Vec<KeptEnd> = lines.iter().map(|line| share(line, &kept)).collect();
         assert_eq!(shares[..3], [KeptEnd::Part, KeptEnd::None, KeptEnd::Whole]);
         assert_eq!(share(&lines[0], &[0..40]), KeptEnd::Whole);

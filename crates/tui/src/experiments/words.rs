@@ -25,7 +25,6 @@ words! {
     SKIPPED: "✗ 已跳过", "✗ skipped";
     PROVISIONAL: "各单元先按自身的日期或文档计分，全部读完后再按共有的比较", "Each cell is judged on its own dates or documents for now; when all are read, cells are compared on those that all have";
     NOT_COMPARED: "还没有比较：单元全部读完之后，这里列出它们的差别。按 v 看网格。", "Nothing is compared yet: when all cells were read, their differences are listed here. Press v for the grid.";
-    NO_GRID: "没有记录这个实验的网格：按 r 重新运行，已读过的不会重读。", "No grid of this experiment was kept: press r to run it again; what was read is not read twice.";
     NO_FRONTIER: "没有可画的单元：都没有数值，或窗口太小。", "There is nothing to draw: no cell has a figure, or the window is too small.";
     KEEPS: "保留", "kept";
     LOW: "区间下限", "interval low";

@@ -32,18 +32,18 @@ pub(super) struct Checks {
 
 impl Checks {
     /// Does an action of the list; false where it is none.
-    pub(super) fn act(&mut self, action: Action, page: Rect, desk: &Desk<'_>) -> bool {
+    pub(super) fn act(&mut self, action: Action) -> bool {
         let action = match action {
             Action::Left => Action::ColumnLeft,
             Action::Right => Action::ColumnRight,
             Action::Sort => Action::SortTable,
             other => other,
         };
-        self.sheet.act(action, desk.language, list_area(page))
+        self.sheet.act(action)
     }
 
     pub(super) fn arrange(&mut self, verdicts: &[Verdict], page: Rect, desk: &Desk<'_>) {
-        let area = list_area(page);
+        let area = look::inside(panes(page)[1]);
         let cells_of_name = if area.width >= WIDE { 29 } else { 23 };
         let found: String = verdicts.iter().map(|verdict| finding(verdict, desk.language)).collect();
         self.sheet.fill((found, cells_of_name), desk.language, || {
@@ -70,26 +70,22 @@ impl Checks {
             };
             (columns, verdicts.iter().map(row).collect())
         });
-        self.sheet.arrange(desk.language, area);
+        self.sheet.arrange(area);
     }
 
-    pub(super) fn click(&mut self, at: Position, page: Rect, desk: &Desk<'_>) {
-        self.sheet.click(at, desk.language, list_area(page));
+    pub(super) fn click(&mut self, at: Position) {
+        self.sheet.click(at);
     }
 
     /// The list, for copying.
-    pub(super) fn table(&self, desk: &Desk<'_>) -> Table {
-        self.sheet.copied(desk.language)
+    pub(super) fn table(&self) -> Table {
+        self.sheet.copied()
     }
 }
 
 /// Breadcrumbs, the list, the finding.
 fn panes(page: Rect) -> [Rect; 3] {
     Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(FINDING)]).areas(page)
-}
-
-fn list_area(page: Rect) -> Rect {
-    look::inside(panes(page)[1])
 }
 
 fn finding(verdict: &Verdict, language: Language) -> String {
@@ -133,7 +129,7 @@ pub(super) fn draw(
     let block =
         look::pane(title, true).title_bottom(Line::styled(format!(" {} ", context.say(own::CHECK_AGAIN)), look::DIM));
     let inner = look::framed(block, frame, area);
-    checks.sheet.draw(context.language, frame, inner);
+    checks.sheet.draw(frame, inner);
     if let Some(verdict) = checks.sheet.selected().and_then(|at| verdicts.get(at)) {
         let (sign, word) = standing_name(verdict.standing);
         let title = format!(" {sign} {} · {} ", context.say(word), context.say(check_name(verdict.check)));

@@ -17,7 +17,6 @@ use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::list::moved;
 use crate::page::{Table, exact};
-use crate::words;
 use crate::{figures, look, width};
 use inkstone_base::disk;
 use inkstone_lab::backtest::{Comparison, FactorPair, IC_WINDOW, Outcome, compare};
@@ -146,10 +145,7 @@ fn wealth(project: &Project, name: &str) -> Result<Wealth> {
 pub(super) fn draw(context: &PageContext<'_>, matrix: &FactorMatrix, frame: &mut Frame<'_>, page: Rect) {
     let title = format!(" {} ", context.say(own::COMPARED));
     let Some(compared) = matrix.asked.get() else {
-        let line = match matrix.asked.fault() {
-            Some(fault) => Line::styled(fault.to_owned(), look::BAD),
-            None => Line::styled(context.say(words::READING), look::DIM),
-        };
+        let line = context.outstanding(&matrix.asked).unwrap_or_default();
         return look::message(line, look::pane(title, true), frame, page);
     };
     match matrix.marked().filter(|_| matrix.pair) {

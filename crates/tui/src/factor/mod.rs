@@ -28,7 +28,7 @@ use super::context::PageContext;
 use super::desk::{Desk, PageRequest, Work};
 use super::errand::Errand;
 use super::kit::Zoom;
-use super::page::{Chart, Page, Table, WantedStock};
+use super::page::{Chart, Page, Table, WantedStock, turns};
 use super::page_state::PageState;
 use checks::Checks;
 use compare::FactorMatrix;
@@ -82,17 +82,17 @@ pub struct FactorPage {
     memory: Option<FactorMemory>,
 }
 
-/// The content of the lower left chart.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum LayerChart {
-    /// Growth of 1 by layer.
-    #[default]
-    Wealth,
-    /// Mean return by layer at the horizon chosen.
-    Means,
-    /// Mean RankIC against single days after the trade.
-    Decay,
+turns! {
+    /// The content of the lower left chart.
+    enum LayerChart {
+        /// Growth of 1 by layer.
+        #[default]
+        Wealth = "wealth",
+        /// Mean return by layer at the horizon chosen.
+        Means = "means",
+        /// Mean RankIC against single days after the trade.
+        Decay = "decay",
+    }
 }
 
 /// Which pane of the front the arrows go along, and Enter goes down from.
@@ -210,11 +210,6 @@ impl FactorPage {
         }
     }
 
-    /// True if a list can be put in another order.
-    pub(crate) fn can_sort(&self) -> bool {
-        self.checks.is_some() || self.drill.as_ref().is_some_and(Drill::is_list)
-    }
-
     /// True if the list of quantiles can be opened, or stocks be limited to one of them.
     pub(crate) fn can_choose_layer(&self) -> bool {
         match &self.drill {
@@ -229,11 +224,6 @@ impl FactorPage {
         !over && self.drill.as_ref().is_none_or(Drill::lists_returns)
     }
 
-    /// True if the verdicts of the linter can be listed, or found anew.
-    pub(crate) fn can_check(&self) -> bool {
-        self.drill.is_none() && self.sheet.is_none() && self.matrix.is_none() && self.picture().is_some()
-    }
-
     /// Does a command on the factor as a whole.
     fn show(&mut self, action: Action, desk: &Desk<'_>) {
         let count = desk.workspace.factors.len().max(1);
@@ -244,11 +234,7 @@ impl FactorPage {
                 self.horizon = (self.horizon + 1) % self.horizons().max(1);
             }
             Action::Layers => {
-                self.chart = match self.chart {
-                    LayerChart::Wealth => LayerChart::Means,
-                    LayerChart::Means => LayerChart::Decay,
-                    LayerChart::Decay => LayerChart::Wealth,
-                };
+                self.chart = self.chart.next();
                 // The bars that the arrows went along are not there any more.
                 (self.focus, self.chart_at) = (FactorFocus::Dates, LAYERS);
             }
@@ -382,7 +368,7 @@ impl PageState for FactorPage {
     fn can(&self, action: Action, context: &PageContext<'_>) -> bool {
         match action {
             Action::Drill => self.can_drill(context.workspace.tracing.is_some()),
-            Action::Sort => self.can_sort(),
+            Action::Sort => self.checks.is_some() || self.drill.as_ref().is_some_and(Drill::is_list),
             Action::Quantile => self.can_choose_layer(),
             Action::NextFactor | Action::PreviousFactor => context.workspace.factors.len() > 1,
             Action::Horizon => self.horizons() > 1 && self.shows_returns(),
@@ -391,7 +377,7 @@ impl PageState for FactorPage {
             }
             Action::Layers => self.is_front() || self.matrix.is_some(),
             Action::Compare => self.matrix.is_some() || self.is_front() && context.workspace.factors.len() > 1,
-            Action::Checks => self.can_check(),
+            Action::Checks => self.is_front() || self.checks.is_some() && self.picture().is_some(),
             Action::TearSheet => self.is_front() || self.sheet.is_some(),
             Action::Export | Action::Report => !context.busy_from(Page::Factor) && context.workspace.stages.is_some(),
             _ => self.can_go_aside(),
@@ -431,7 +417,7 @@ impl PageState for FactorPage {
             (Action::Checks, ..) => self.check(desk),
             (Action::NextFactor | Action::PreviousFactor | Action::Horizon, ..) => self.show(action, desk),
             (_, Some(checks), _) => {
-                if !checks.act(action, area, desk) && action == Action::Back {
+                if !checks.act(action) && action == Action::Back {
                     self.checks = None;
                 }
             }
@@ -441,7 +427,7 @@ impl PageState for FactorPage {
                 drill.aside(action == Action::Right, desk);
             }
             (_, _, Some(drill)) => {
-                let done = drill.act(action, self.zoom.is_on(), area, desk);
+                let done = drill.act(action, area);
                 if !done && action == Action::Back && !drill.up() {
                     self.close();
                 }
@@ -479,10 +465,10 @@ impl PageState for FactorPage {
         self.drill.is_some() || self.checks.is_some() || self.sheet.is_some() || self.matrix.is_some()
     }
 
-    fn click(&mut self, at: Position, area: Rect, desk: &Desk<'_>) {
+    fn click(&mut self, at: Position, area: Rect, _desk: &Desk<'_>) {
         match (&mut self.checks, &mut self.drill) {
-            (Some(checks), _) => checks.click(at, area, desk),
-            (None, Some(drill)) => drill.click(at, self.zoom.is_on(), area, desk),
+            (Some(checks), _) => checks.click(at),
+            (None, Some(drill)) => drill.click(at, area),
             (None, None) if self.sheet.is_some() || self.matrix.is_some() => {}
             (None, None) => self.click_front(at, area),
         }
@@ -494,7 +480,7 @@ impl PageState for FactorPage {
         }
         let picture = self.picture()?;
         match (&self.checks, &self.drill) {
-            (Some(checks), _) => Some(checks.table(desk)),
+            (Some(checks), _) => Some(checks.table()),
             (None, Some(drill)) => drill.table(desk),
             (None, None) if self.sheet.is_some() => Some(tear_sheet::table(&picture.outcome, desk)),
             (None, None) => Some(view::years(picture, desk)),

@@ -41,7 +41,6 @@ words! {
     SENTENCE: "句", "sentence";
     TEXT_OF: "原文", "text";
     WHOLE_WEIGHT: "权重合计", "weights sum to";
-    YES: "是", "yes";
     NO_TOKENS: "这一句没有词的权重。", "No word of this sentence has a weight.";
 
     CHECKS: "未来函数检查", "Look-ahead checks";

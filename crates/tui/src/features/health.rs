@@ -51,7 +51,7 @@ pub(super) fn draw(
     let [summary, columns, months] = areas(inner);
     let lines = summary_lines(context, set, health, summary.width as usize);
     frame.render_widget(Paragraph::new(lines), summary);
-    state.below.draw(context.language, frame, columns);
+    state.below.draw(frame, columns);
     draw_months(context, &health.months, frame, months);
 }
 

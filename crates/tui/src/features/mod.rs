@@ -28,7 +28,7 @@ use super::desk::{Desk, PageRequest};
 use super::errand::Errand;
 use super::event::Event;
 use super::field::Field;
-use super::kit::{ListSheet, TableView, Zoom};
+use super::kit::{ListSheet, Zoom};
 use super::page::{Table, turns};
 use super::page_state::PageState;
 use inkstone_base::data::Key;
@@ -108,7 +108,7 @@ pub struct FeaturesPage {
     shows_checks: bool,
     /// The last listing that came; it stands while another is asked for.
     listing: Option<FeatureListing>,
-    sets: TableView,
+    sets: ListSheet,
     /// The set to go to as soon as there is a listing.
     wanted: Option<String>,
     focus: FeaturesFocus,
@@ -130,10 +130,6 @@ impl FeaturesPage {
 
     pub(crate) fn has_sets(&self) -> bool {
         self.listing.as_ref().is_some_and(|listing| !listing.sets.is_empty())
-    }
-
-    pub(crate) fn shows_neighbours(&self) -> bool {
-        self.has_sets() && self.view == FeaturesView::Near
     }
 
     fn count(&self) -> usize {
@@ -202,7 +198,6 @@ impl FeaturesPage {
 impl PageState for FeaturesPage {
     fn reload(&mut self, desk: &Desk<'_>) {
         let Some(bench) = &desk.workspace.features else { return };
-        self.wanted = self.wanted.take().or_else(|| self.selected().map(|set| set.name.clone()));
         let list = bench.listing.clone();
         self.asked = Some(desk.errand("feature sets", move |ctx| list(ctx)));
     }
@@ -219,22 +214,15 @@ impl PageState for FeaturesPage {
         match action {
             Action::FeatureReread => true,
             Action::FeatureChecks => self.of_checks > 0,
-            Action::FeatureMeasure | Action::FeaturePast => self.shows_neighbours(),
+            Action::FeatureMeasure | Action::FeaturePast => self.has_sets() && self.view == FeaturesView::Near,
             _ => self.has_sets(),
         }
     }
 
-    fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {
-        if self.focus == FeaturesFocus::Sets
-            && let Some(listing) = &self.listing
-        {
-            let list = view::list_above(self, area);
-            if self.sets.act(action, &columns::table(), listing, desk.language, list) {
-                return;
-            }
-        }
-        let list = view::list_below(self, area);
-        if self.focus == FeaturesFocus::Below && self.below.act(action, desk.language, list) {
+
+    fn act(&mut self, action: Action, _area: Rect, desk: &Desk<'_>) {
+        let list = if self.focus == FeaturesFocus::Sets { &mut self.sets } else { &mut self.below };
+        if list.act(action) {
             return;
         }
         match action {
@@ -292,15 +280,16 @@ impl PageState for FeaturesPage {
             if !self.shows_checks {
                 listing.sets.retain(|set| !of_checks(set));
             }
-            let place = self.wanted.take().and_then(|name| listing.sets.iter().position(|set| set.name == name));
-            self.sets.list(&columns::table(), &listing, (0..listing.sets.len()).collect(), desk.language);
-            if let Some(row) = place {
-                self.sets.go_to(row);
-            }
             self.listing = Some(listing);
+            self.sets.renew();
         }
-        let list = view::list_above(self, area);
-        self.sets.arrange(&columns::table(), desk.language, list);
+        if let Some(listing) = &self.listing {
+            columns::fill(&mut self.sets, listing, desk);
+            if let Some(name) = self.wanted.take() {
+                self.sets.go_to(&name);
+            }
+        }
+        self.sets.arrange(view::list_above(self, area));
         if let Some(health) = &mut self.health {
             health.errand.look();
         }
@@ -311,7 +300,7 @@ impl PageState for FeaturesPage {
         let list = view::list_below(self, area);
         let mut below = std::mem::take(&mut self.below);
         view::fill_below(self, &mut below, list.width, desk);
-        below.arrange(desk.language, list);
+        below.arrange(list);
         self.below = below;
     }
 
@@ -345,21 +334,20 @@ impl PageState for FeaturesPage {
         self.focus == FeaturesFocus::Below || self.sets.is_open() || self.below.is_open()
     }
 
-    fn click(&mut self, at: Position, area: Rect, desk: &Desk<'_>) {
-        let (above, below) = (view::list_above(self, area), view::list_below(self, area));
+    fn click(&mut self, at: Position, area: Rect, _desk: &Desk<'_>) {
+        let above = view::list_above(self, area);
         if !above.is_empty() && at.y <= above.bottom() {
             self.focus = FeaturesFocus::Sets;
-            if let Some(listing) = &self.listing {
-                self.sets.click(at, &columns::table(), listing, desk.language, above);
-            }
-            return;
+            self.sets.click(at);
+        } else {
+            self.focus = FeaturesFocus::Below;
+            self.below.click(at);
         }
-        self.focus = FeaturesFocus::Below;
-        self.below.click(at, desk.language, below);
     }
 
-    fn table(&self, desk: &Desk<'_>) -> Option<Table> {
-        view::table(self, desk)
+    fn table(&self, _desk: &Desk<'_>) -> Option<Table> {
+        self.listing.as_ref()?;
+        Some(if self.focus == FeaturesFocus::Sets { self.sets.copied() } else { self.below.copied() })
     }
 
     fn section(&self, _desk: &Desk<'_>) -> Option<(&'static str, String)> {
@@ -375,7 +363,7 @@ impl PageState for FeaturesPage {
         json!({
             "set": self.selected().map(|set| set.name.clone()),
             "table": self.sets.remember(),
-            "view": self.view.id(),
+            "view": self.view,
             "checks": self.shows_checks,
             "distance": self.near.measure == NearMeasure::Euclid,
             "any_time": self.near.any_time,
@@ -386,7 +374,7 @@ impl PageState for FeaturesPage {
     fn recall(&mut self, memory: &Value) {
         self.wanted = memory["set"].as_str().map(str::to_owned);
         self.sets.recall(&memory["table"]);
-        self.view = FeaturesView::named(&memory["view"]).unwrap_or(self.view);
+        self.view = serde_json::from_value(memory["view"].clone()).unwrap_or(self.view);
         self.shows_checks = memory["checks"] == true;
         if memory["distance"] == true {
             self.near.measure = NearMeasure::Euclid;

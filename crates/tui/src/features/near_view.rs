@@ -66,7 +66,7 @@ pub(super) fn draw(
         });
         return sentences::draw([(text, look::NOTE)], frame, below);
     }
-    state.below.draw(context.language, frame, below);
+    state.below.draw(frame, below);
 }
 
 /// Lists the neighbours of a document.
@@ -184,7 +184,7 @@ fn draw_found(context: &PageContext<'_>, state: &FeaturesPage, frame: &mut Frame
         Line::styled(width::cut(context.say(w::CHOOSE), room), look::DIM),
     ];
     frame.render_widget(Paragraph::new(lines), head);
-    state.below.draw(context.language, frame, below);
+    state.below.draw(frame, below);
 }
 
 fn minute(document: &ListedDocument) -> String {

@@ -409,5 +409,5 @@ fn a_click_marks_a_set_and_a_line_below() {
     assert_eq!((bench.app.features.below.line(), bench.app.features.focus), (2, super::FeaturesFocus::Below));
     let above = super::view::list_above(&bench.app.features, area);
     click(&mut bench, above.y + 2);
-    assert_eq!((bench.app.features.sets.cursor.at, bench.app.features.focus), (1, super::FeaturesFocus::Sets));
+    assert_eq!((bench.app.features.sets.line(), bench.app.features.focus), (1, super::FeaturesFocus::Sets));
 }

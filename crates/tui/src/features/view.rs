@@ -8,12 +8,11 @@ use ratatui::widgets::Paragraph;
 
 use super::listing::{FeatureListing, FeatureSet, FeatureState, SearchSummary};
 use super::words as w;
-use super::{FeaturesFocus, FeaturesPage, FeaturesView, SetReading, columns, health, near_view};
+use super::{FeaturesFocus, FeaturesPage, FeaturesView, SetReading, health, near_view};
 use crate::context::PageContext;
 use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::kit::{Cell, ListSheet, SheetRow, number, text};
-use crate::page::Table;
 use crate::{figures, look, sentences, width, words};
 use inkstone_base::terms::term;
 use inkstone_store::BatchEntry;
@@ -77,7 +76,7 @@ fn draw_sets(
     let mut title = format!(
         " {} {} / {} · {} {}",
         context.say(w::SETS),
-        state.sets.cursor.at + 1,
+        state.sets.line() + 1,
         state.sets.len(),
         figures::count(listing.documents),
         context.say(w::DOCUMENTS)
@@ -88,7 +87,7 @@ fn draw_sets(
     if let Some(stats) = &listing.stats {
         title += &format!(" · {} {}", context.say(w::STORE), bytes(stats.file_bytes));
     }
-    title += &state.sets.about(&columns::table(), context.language);
+    title += &state.sets.about();
     if state.asked.as_ref().is_some_and(Errand::waiting) {
         title += &format!(" · {}", context.say(words::READING));
     }
@@ -99,11 +98,10 @@ fn draw_sets(
         block = block.title_bottom(Line::styled(format!(" {} ", width::cut(held, room)), look::NOTE));
     }
     let inner = look::framed(block, frame, area);
-    let style = |row: usize| style_of(listing.sets[row].state);
-    state.sets.draw(&columns::table(), listing, context.language, style, frame, inner);
+    state.sets.draw(frame, inner);
 }
 
-fn style_of(state: FeatureState) -> Style {
+pub(super) fn style_of(state: FeatureState) -> Style {
     match state {
         FeatureState::Current => look::PLAIN,
         FeatureState::Stale => look::NOTE,
@@ -207,7 +205,7 @@ fn draw_files(
     }
     let lines = lines.into_iter().map(|line| Line::styled(width::cut(&line, room), look::PLAIN));
     frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), facts);
-    state.below.draw(context.language, frame, below);
+    state.below.draw(frame, below);
 }
 
 /// Lists the batches of a set.
@@ -285,15 +283,6 @@ pub(super) fn bytes(count: u64) -> String {
         (value, unit) = (value / 1000.0, larger);
     }
     if unit == "B" { format!("{count} B") } else { format!("{value:.1} {unit}") }
-}
-
-/// The list with the keys, for copying.
-pub(super) fn table(state: &FeaturesPage, desk: &Desk<'_>) -> Option<Table> {
-    let listing = state.listing.as_ref()?;
-    Some(match state.focus {
-        FeaturesFocus::Below => state.below.copied(desk.language),
-        FeaturesFocus::Sets => state.sets.copied(&columns::table(), listing, desk.language),
-    })
 }
 
 #[cfg(test)]

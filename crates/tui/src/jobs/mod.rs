@@ -26,7 +26,6 @@ use ratatui::layout::{Position, Rect};
 use serde_json::{Value, json};
 
 use self::rejects::RejectPane;
-use super::Language;
 use super::Workspace;
 use super::action::Action;
 use super::context::PageContext;
@@ -270,9 +269,9 @@ impl JobsPage {
         };
     }
 
-    pub(crate) fn take_rejects(&mut self, rejects: Result<Rejects, Message>, language: Language) {
+    pub(crate) fn take_rejects(&mut self, rejects: Result<Rejects, Message>) {
         if let Some(pane) = &mut self.rejects {
-            pane.take(rejects, language);
+            pane.take(rejects);
         }
     }
 
@@ -282,7 +281,7 @@ impl JobsPage {
         }
         self.pane = pane;
         if pane == Pane::Rejects {
-            let mut rejects = RejectPane::default();
+            let mut rejects = RejectPane::new();
             rejects.recall(&self.recalled);
             self.rejects = Some(rejects);
             desk.reading.ask(Request::Rejects);
@@ -326,7 +325,7 @@ impl PageState for JobsPage {
 
     fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {
         if let Some(rejects) = &mut self.rejects
-            && rejects.act(action, area, desk.language)
+            && rejects.act(action)
         {
             return;
         }
@@ -399,9 +398,9 @@ impl PageState for JobsPage {
         self.pane != Pane::Stages
     }
 
-    fn click(&mut self, at: Position, area: Rect, desk: &Desk<'_>) {
+    fn click(&mut self, at: Position, area: Rect, _desk: &Desk<'_>) {
         if let Some(rejects) = &mut self.rejects {
-            return rejects.click(at, area, desk.language);
+            return rejects.click(at);
         }
         match view::line_at(self, at, area) {
             Some(view::ClickedJob::Job(id)) => self.follow(Some(id)),
@@ -418,7 +417,7 @@ impl PageState for JobsPage {
         match self.pane {
             Pane::Stages => Some(stage_view::table(self, desk.language)),
             Pane::Log => Some(log_view::table(self, desk.language)),
-            Pane::Rejects => self.rejects.as_ref()?.table(desk.language),
+            Pane::Rejects => self.rejects.as_ref()?.table(),
         }
     }
 
@@ -428,11 +427,11 @@ impl PageState for JobsPage {
 
     fn remember(&self) -> Value {
         let rejects = self.rejects.as_ref().map_or_else(|| self.recalled.clone(), RejectPane::remember);
-        json!({"pane": self.pane.id(), "search": self.log.search.as_ref().map(Field::text), "rejects": rejects})
+        json!({"pane": self.pane, "search": self.log.search.as_ref().map(Field::text), "rejects": rejects})
     }
 
     fn recall(&mut self, memory: &Value) {
-        self.pane = Pane::named(&memory["pane"]).unwrap_or_default();
+        self.pane = serde_json::from_value(memory["pane"].clone()).unwrap_or_default();
         self.recalled = memory["rejects"].clone();
         self.log.search = memory["search"].as_str().filter(|text| !text.is_empty()).map(Field::new);
     }

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use crate::action::Action;
 use crate::context::PageContext;
-use crate::kit::{Cell, Column, TableKind, TableView};
+use crate::kit::{Cell, ListSheet, SheetRow, number, text};
 use crate::page::Table;
 use crate::reading::{Reject, RejectGroup, Rejects};
 use crate::words;
@@ -19,59 +19,62 @@ use inkstone_base::terms::term;
 /// Lines of the pane that shows one reject as a whole.
 const WHOLE: u16 = 6;
 
+#[derive(Default)]
 pub(super) struct RejectPane {
     /// None while they are read.
     rejects: Option<Result<Rejects, Message>>,
-    groups: TableView,
-    rows: TableView,
+    groups: ListSheet,
+    rows: ListSheet,
     /// The group whose rows are listed.
     open: Option<usize>,
-}
-
-impl Default for RejectPane {
-    fn default() -> RejectPane {
-        let groups = TableView::sorted_by("count", true);
-        RejectPane { rejects: None, groups, rows: TableView::default(), open: None }
-    }
 }
 
 fn file_name(file: &str) -> &str {
     file.rsplit('/').next().unwrap_or_default()
 }
 
-fn groups() -> TableKind<[RejectGroup]> {
-    let columns = vec![
-        Column::text("reason", words::REASON, 0, |groups: &[RejectGroup], row, language| {
-            Cell::text(term(&groups[row].reason).to(language).to_owned())
-        }),
-        Column::text("file", words::FILE, 24, |groups: &[RejectGroup], row, _| {
-            Cell::text(&*groups[row].file).shown(file_name(&groups[row].file))
-        }),
-        Column::number("count", words::ROWS_REJECTED, 10, |groups: &[RejectGroup], row, _| {
-            Cell::count(Some(groups[row].count))
-        }),
-    ];
-    TableKind { columns, key: |groups, row| format!("{}\n{}", groups[row].reason, groups[row].file) }
+/// Lists the groups.
+fn fill_groups(sheet: &mut ListSheet, groups: &[RejectGroup], language: Language) {
+    sheet.fill((), language, || {
+        let columns = vec![
+            text("reason", words::REASON, 0),
+            text("file", words::FILE, 24),
+            number("count", words::ROWS_REJECTED, 10),
+        ];
+        let row = |group: &RejectGroup| {
+            let cells = vec![
+                Cell::text(term(&group.reason).to(language).to_owned()),
+                Cell::text(group.file.clone()).shown(file_name(&group.file)),
+                Cell::count(Some(group.count)),
+            ];
+            SheetRow { key: format!("{}\n{}", group.reason, group.file), style: look::PLAIN, cells }
+        };
+        (columns, groups.iter().map(row).collect())
+    });
 }
 
-fn rows() -> TableKind<[Reject]> {
-    let columns = vec![
-        Column::text("file", words::FILE, 24, |rejects: &[Reject], row, _| {
-            Cell::text(&*rejects[row].file).shown(file_name(&rejects[row].file))
-        }),
-        Column::number("row", words::ROW, 8, |rejects: &[Reject], row, _| Cell::count(rejects[row].row)),
-        Column::text("column", words::COLUMN, 14, |rejects: &[Reject], row, _| {
-            Cell::text(rejects[row].column.as_deref().unwrap_or_default())
-        }),
-        Column::text("value", words::REJECTED_VALUE, 0, |rejects: &[Reject], row, _| {
-            Cell::text(rejects[row].value.as_deref().unwrap_or_default())
-        }),
-        Column::text("reason", words::REASON, 24, |rejects: &[Reject], row, language| {
-            Cell::text(term(&rejects[row].reason).to(language).to_owned())
-        })
-        .where_wide(),
-    ];
-    TableKind { columns, key: |rejects, row| format!("{}#{:?}", rejects[row].file, rejects[row].row) }
+/// Lists the rows of a group.
+fn fill_rows(sheet: &mut ListSheet, rows: &[&Reject], group: usize, language: Language) {
+    sheet.fill(group, language, || {
+        let columns = vec![
+            text("file", words::FILE, 24),
+            number("row", words::ROW, 8),
+            text("column", words::COLUMN, 14),
+            text("value", words::WORTH, 0),
+            text("reason", words::REASON, 24).where_wide(),
+        ];
+        let row = |reject: &&Reject| {
+            let cells = vec![
+                Cell::text(reject.file.clone()).shown(file_name(&reject.file)),
+                Cell::count(reject.row),
+                Cell::text(reject.column.clone().unwrap_or_default()),
+                Cell::text(reject.value.clone().unwrap_or_default()),
+                Cell::text(term(&reject.reason).to(language).to_owned()),
+            ];
+            SheetRow { key: format!("{}#{:?}", reject.file, reject.row), style: look::PLAIN, cells }
+        };
+        (columns, rows.iter().map(row).collect())
+    });
 }
 
 /// The list, and the reject at its cursor.
@@ -79,11 +82,11 @@ fn areas(page: Rect) -> [Rect; 2] {
     Layout::vertical([Constraint::Min(0), Constraint::Length(WHOLE)]).areas(page)
 }
 
-fn inside(page: Rect) -> Rect {
-    look::inside(areas(page)[0])
-}
-
 impl RejectPane {
+    pub(super) fn new() -> RejectPane {
+        RejectPane { groups: ListSheet::sorted_by("count", true), ..RejectPane::default() }
+    }
+
     pub(super) fn waiting(&self) -> bool {
         self.rejects.is_none()
     }
@@ -100,59 +103,63 @@ impl RejectPane {
         self.has_rows() && self.open.is_none()
     }
 
-    pub(super) fn take(&mut self, rejects: Result<Rejects, Message>, language: Language) {
-        if let Ok(rejects) = &rejects {
-            self.groups.list(&groups(), &rejects.groups, (0..rejects.groups.len()).collect(), language);
-        }
+    pub(super) fn take(&mut self, rejects: Result<Rejects, Message>) {
         self.rejects = Some(rejects);
+        self.groups.renew();
+    }
+
+    /// The rows of a group.
+    fn of_group(&self, group: usize) -> Vec<&Reject> {
+        let Some(rejects) = self.read() else { return Vec::new() };
+        let group = &rejects.groups[group];
+        rejects.rows.iter().filter(|row| row.reason == group.reason && row.file == group.file).collect()
+    }
+
+    /// The list that is shown.
+    fn list(&self) -> &ListSheet {
+        if self.open.is_some() { &self.rows } else { &self.groups }
+    }
+
+    fn list_mut(&mut self) -> &mut ListSheet {
+        if self.open.is_some() { &mut self.rows } else { &mut self.groups }
     }
 
     /// Does an action; false where it is none of the pane.
-    pub(super) fn act(&mut self, action: Action, page: Rect, language: Language) -> bool {
-        let Some(Ok(rejects)) = &self.rejects else { return false };
-        let area = inside(page);
-        if self.open.is_some() {
-            let done = self.rows.act(action, &rows(), &rejects.rows, language, area);
-            let back = !done && action == Action::Back;
-            self.open = self.open.filter(|_| !back);
-            return done || back;
+    pub(super) fn act(&mut self, action: Action) -> bool {
+        if self.read().is_none() {
+            return false;
         }
-        if self.groups.act(action, &groups(), &rejects.groups, language, area) {
-            return true;
+        let done = self.list_mut().act(action);
+        match action {
+            _ if done => {}
+            Action::Back if self.open.is_some() => self.open = None,
+            Action::OpenReject if self.open.is_none() && self.groups.selected().is_some() => {
+                self.open = self.groups.selected();
+                self.rows.empty();
+            }
+            _ => return false,
         }
-        if action == Action::OpenReject
-            && let Some(at) = self.groups.selected()
-        {
-            let group = &rejects.groups[at];
-            let of_group =
-                |row: &usize| rejects.rows[*row].reason == group.reason && rejects.rows[*row].file == group.file;
-            self.rows.cursor = Default::default();
-            self.rows.list(&rows(), &rejects.rows, (0..rejects.rows.len()).filter(of_group).collect(), language);
-            self.open = Some(at);
-            return true;
-        }
-        false
+        true
     }
 
     pub(super) fn arrange(&mut self, page: Rect, language: Language) {
-        self.groups.arrange(&groups(), language, inside(page));
-        self.rows.arrange(&rows(), language, inside(page));
+        if let Some(Ok(rejects)) = &self.rejects {
+            fill_groups(&mut self.groups, &rejects.groups, language);
+        }
+        if let Some(group) = self.open {
+            let mut sheet = std::mem::take(&mut self.rows);
+            fill_rows(&mut sheet, &self.of_group(group), group, language);
+            self.rows = sheet;
+        }
+        self.list_mut().arrange(look::inside(areas(page)[0]));
     }
 
-    pub(super) fn click(&mut self, at: Position, page: Rect, language: Language) {
-        let Some(Ok(rejects)) = &self.rejects else { return };
-        match self.open {
-            Some(_) => self.rows.click(at, &rows(), &rejects.rows, language, inside(page)),
-            None => self.groups.click(at, &groups(), &rejects.groups, language, inside(page)),
-        };
+    pub(super) fn click(&mut self, at: Position) {
+        self.list_mut().click(at);
     }
 
-    pub(super) fn table(&self, language: Language) -> Option<Table> {
-        let rejects = self.read()?;
-        Some(match self.open {
-            Some(_) => self.rows.copied(&rows(), &rejects.rows, language),
-            None => self.groups.copied(&groups(), &rejects.groups, language),
-        })
+    pub(super) fn table(&self) -> Option<Table> {
+        self.read().map(|_| self.list().copied())
     }
 
     pub(super) fn remember(&self) -> Json {
@@ -177,11 +184,8 @@ impl RejectPane {
     fn draw_list(&self, context: &PageContext<'_>, rejects: &Rejects, frame: &mut Frame<'_>, page: Rect) {
         let [above, below] = areas(page);
         let (language, count) = (context.language, |n: usize| figures::count(n as u64));
-        let (list, about) = match self.open {
-            Some(_) => (&self.rows, self.rows.about(&rows(), language)),
-            None => (&self.groups, self.groups.about(&groups(), language)),
-        };
-        let place = format!("{} / {}", count((list.cursor.at + 1).min(list.len())), count(list.len()));
+        let (list, about) = (self.list(), self.list().about());
+        let place = format!("{} / {}", count((list.line() + 1).min(list.len())), count(list.len()));
         let title = match self.open.and_then(|at| rejects.groups.get(at)) {
             Some(group) => {
                 let (reason, file) = (term(&group.reason).to(language).to_owned(), file_name(&group.file));
@@ -205,21 +209,12 @@ impl RejectPane {
         };
         let title = width::cut(&format!(" {title}{about} "), usize::from(above.width.saturating_sub(2)));
         let inner = look::framed(look::pane(title, true), frame, above);
-        let plain = |_: usize| look::PLAIN;
+        list.draw(frame, inner);
         let shown = match self.open {
-            Some(_) => {
-                self.rows.draw(&rows(), &rejects.rows, language, plain, frame, inner);
-                self.rows.selected()
-            }
-            None => {
-                self.groups.draw(&groups(), &rejects.groups, language, plain, frame, inner);
-                let group = self.groups.selected().map(|at| &rejects.groups[at]);
-                group.and_then(|group| {
-                    rejects.rows.iter().position(|row| row.reason == group.reason && row.file == group.file)
-                })
-            }
+            Some(group) => self.rows.selected().and_then(|row| self.of_group(group).get(row).copied()),
+            None => self.groups.selected().and_then(|group| self.of_group(group).first().copied()),
         };
-        if let Some(reject) = shown.and_then(|row| rejects.rows.get(row)) {
+        if let Some(reject) = shown {
             draw_reject(context, reject, frame, below);
         }
     }

@@ -101,7 +101,7 @@ pub(super) fn standing(phase: &Phase) -> (&'static str, Word, Style) {
 fn draw_list(context: &PageContext<'_>, jobs: &JobsPage, frame: &mut Frame<'_>, area: Rect) {
     let count = |is: fn(&JobEntry) -> bool| jobs.list.iter().filter(|job| is(job)).count();
     let parts = [
-        (count(JobEntry::is_under_way), words::ACTIVE),
+        (count(JobEntry::is_under_way), common::RUNNING),
         (count(|job| job.phase == Phase::Waiting), words::WAITING),
         (count(|job| !job.is_open()), words::ENDED),
     ];

@@ -9,7 +9,6 @@ words! {
     TIME_TO_GO: "余{}", "{} left";
     PAUSED: "已暂停", "paused";
     WAITING: "等待", "waiting";
-    ACTIVE: "进行中", "running";
     ENDED: "已结束", "ended";
     JOB_UNIT: "任务", "jobs";
     WORKERS: "工作进程", "workers";

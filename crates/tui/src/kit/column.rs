@@ -215,24 +215,6 @@ impl<S: ?Sized> Column<S> {
         }
     }
 
-    pub(crate) fn text(
-        id: &'static str,
-        title: Word,
-        cells: usize,
-        cell: impl for<'a> Fn(&'a S, usize, Language) -> Cell<'a> + Send + Sync + 'static,
-    ) -> Column<S> {
-        Column::new(id, Title::Word(title), cells, false, cell)
-    }
-
-    pub(crate) fn number(
-        id: &'static str,
-        title: Word,
-        cells: usize,
-        cell: impl for<'a> Fn(&'a S, usize, Language) -> Cell<'a> + Send + Sync + 'static,
-    ) -> Column<S> {
-        Column::new(id, Title::Word(title), cells, true, cell)
-    }
-
     /// Another width where the table is narrow.
     pub(crate) fn narrow(mut self, cells: usize) -> Column<S> {
         self.cells[1] = cells;
@@ -263,11 +245,4 @@ impl<S: ?Sized> Column<S> {
     pub(crate) fn on_screen(self) -> Column<S> {
         Column { drawn_only: true, ..self }
     }
-}
-
-/// A kind of table: its columns in their first order, and what tells its rows apart.
-pub(crate) struct TableKind<S: ?Sized> {
-    pub columns: Vec<Column<S>>,
-    /// The name by which a session knows a marked row.
-    pub key: fn(&S, usize) -> String,
 }

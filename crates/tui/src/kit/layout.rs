@@ -314,7 +314,7 @@ impl TableLayout {
     }
 }
 
-fn cells_of_gutter(gutter: bool) -> usize {
+pub(super) fn cells_of_gutter(gutter: bool) -> usize {
     if gutter { 2 } else { 0 }
 }
 

@@ -7,6 +7,7 @@ use ratatui::widgets::Paragraph;
 
 use super::column::{Column, Title};
 use super::count::{Frequencies, Group};
+use super::head::Step;
 use super::layout::TableLayout;
 use super::summary::Summary;
 use super::words as w;
@@ -30,19 +31,6 @@ pub(crate) enum Content {
     Summary { column: String, title: Title, found: Summary },
 }
 
-/// A change of the table that an action at an overlay asks for.
-pub(crate) enum Answer {
-    /// Nothing: it is no action of the overlay.
-    Passed,
-    Done,
-    /// The overlay is to be closed.
-    Close,
-    /// Rows are to be sorted anew.
-    Sort,
-    /// Only the rows of this group of a column are to be listed.
-    Only(String, Group),
-}
-
 impl Overlay {
     pub(crate) fn new(content: Content) -> Overlay {
         Overlay { cursor: Cursor::default(), content }
@@ -61,7 +49,7 @@ impl Overlay {
         Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(area)
     }
 
-    /// Does an action; `area` is that of the table.
+    /// Does an action; none if the overlay is to be closed. `area` is that of the table.
     pub(crate) fn act<S: ?Sized>(
         &mut self,
         action: Action,
@@ -69,23 +57,23 @@ impl Overlay {
         layout: &mut TableLayout,
         language: Language,
         area: Rect,
-    ) -> Answer {
+    ) -> Option<Step> {
         let rows = list::rows(Overlay::areas(area)[1]).max(1);
         let total = usize::from(area.width);
         match (action, &self.content) {
-            (Action::Back, _) => return Answer::Close,
-            (Action::ChooseColumns, Content::Columns) => return Answer::Close,
-            (Action::Frequencies, Content::Frequencies { .. }) => return Answer::Close,
-            (Action::Summary, Content::Summary { .. }) => return Answer::Close,
-            (Action::ChooseColumns | Action::Frequencies | Action::Summary, _) => return Answer::Passed,
+            (Action::Back, _) => return None,
+            (Action::ChooseColumns, Content::Columns) => return None,
+            (Action::Frequencies, Content::Frequencies { .. }) => return None,
+            (Action::Summary, Content::Summary { .. }) => return None,
+            (Action::ChooseColumns | Action::Frequencies | Action::Summary, _) => return Some(Step::Passed),
             (Action::MarkRow | Action::SortTable | Action::ColumnLeft | Action::ColumnRight, Content::Columns) => {
                 let all = layout.all(columns);
-                let Some(column) = all.get(self.cursor.at).copied() else { return Answer::Done };
+                let Some(column) = all.get(self.cursor.at).copied() else { return Some(Step::Done) };
                 match action {
                     Action::MarkRow => layout.toggle(columns, column, total),
                     Action::SortTable => {
                         layout.sort_by(column);
-                        return Answer::Sort;
+                        return Some(Step::Sort);
                     }
                     _ => {
                         let right = action == Action::ColumnRight;
@@ -94,23 +82,21 @@ impl Overlay {
                     }
                 }
             }
-            (_, Content::Columns) if action.is_enter() => return Answer::Close,
-            (_, Content::Summary { .. }) if action.is_enter() => return Answer::Close,
+            (_, Content::Columns) if action.is_enter() => return None,
+            (_, Content::Summary { .. }) if action.is_enter() => return None,
             (_, Content::Frequencies { column, found, .. }) if action.is_enter() => {
-                return match found.lines.get(self.cursor.at) {
-                    Some((group, _)) if !matches!(group, Group::Others(_)) => {
-                        Answer::Only(column.clone(), group.clone())
-                    }
-                    _ => Answer::Done,
-                };
+                return Some(match found.lines.get(self.cursor.at) {
+                    Some((group, _)) if !matches!(group, Group::Others(_)) => Step::Only(column.clone(), group.clone()),
+                    _ => Step::Done,
+                });
             }
             _ if action.is_move() => self.cursor.step(action, self.count(columns, language), rows),
             (Action::MarkRow | Action::SortTable | Action::TurnOrder | Action::ColumnLeft | Action::ColumnRight, _) => {
             }
-            _ => return Answer::Passed,
+            _ => return Some(Step::Passed),
         }
         self.arrange(columns, language, area);
-        Answer::Done
+        Some(Step::Done)
     }
 
     /// The frequencies or the summary as a table to copy; none for a choice of columns.
@@ -122,7 +108,7 @@ impl Overlay {
                     let share = 100.0 * *n as f64 / found.rows.max(1) as f64;
                     vec![group.label(language), n.to_string(), exact(share)]
                 };
-                let header = [w::COUNT, w::SHARE].map(|word| word.to(language).to_owned());
+                let header = [w::ROWS, w::SHARE].map(|word| word.to(language).to_owned());
                 let header = std::iter::once(title.to(language).to_owned()).chain(header).collect();
                 Some(Table { header, rows: found.lines.iter().map(row).collect() })
             }
@@ -201,7 +187,7 @@ fn draw_frequencies(found: &Frequencies, cursor: Cursor, language: Language, fra
     let most = found.lines.iter().map(|(_, n)| *n).max().unwrap_or(0).max(1) as f64;
     let titles = [
         ListColumn::text(w::VALUE.to(language), 0),
-        ListColumn::number(w::COUNT.to(language), 9),
+        ListColumn::number(w::ROWS.to(language), 9),
         ListColumn::number(w::SHARE.to(language), 7),
         ListColumn::text(w::BAR.to(language), bar),
     ];

@@ -1,19 +1,30 @@
 //! A table that owns its rows. Their cells are made when the source has come, and again when what they depend on has changed.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hash};
 
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
+use ratatui::text::Line;
 use rustc_hash::FxBuildHasher;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
-use super::column::{Cell, Column, TableKind, Title};
-use super::view::TableView;
+use super::column::{Cell, Column, Title, Value};
+use super::count::{Counting, Group};
+use super::head::{Step, TableHead};
+use super::layout::TableRow;
+use super::overlay::{Content, Overlay};
+use super::summary::Summary;
+use super::words as w;
 use crate::action::Action;
+use crate::list::{self, Cursor};
 use crate::page::Table;
-use crate::{Language, figures};
+use crate::{Language, figures, look};
+
+/// Marked rows that a session remembers.
+const REMEMBERED: usize = 5000;
 
 pub(crate) struct SheetRow {
     /// The name by which a session knows a marked row.
@@ -23,7 +34,7 @@ pub(crate) struct SheetRow {
     pub cells: Vec<Cell<'static>>,
 }
 
-type SheetColumn = Column<[SheetRow]>;
+pub(crate) type SheetColumn = Column<[SheetRow]>;
 
 /// A column of texts of a sheet; its cells stand in the rows, in the order of the columns.
 pub(crate) fn text(id: impl Into<Cow<'static, str>>, title: impl Into<Title>, cells: usize) -> SheetColumn {
@@ -36,34 +47,52 @@ pub(crate) fn number(id: impl Into<Cow<'static, str>>, title: impl Into<Title>, 
 }
 
 pub(crate) struct ListSheet {
-    view: TableView,
-    kind: TableKind<[SheetRow]>,
+    head: TableHead,
+    cursor: Cursor,
+    columns: Vec<SheetColumn>,
     rows: Vec<SheetRow>,
     /// Hash of what the rows were made of.
     made_of: Option<u64>,
+    /// The language in which the rows were made.
+    language: Language,
+    /// The area of the table, its line of titles included, as it was last arranged.
+    area: Rect,
+    /// Rows in the order in which they are listed.
+    listed: Vec<usize>,
+    marks: BTreeSet<String>,
+    only_marked: bool,
+    /// The rows that alone are listed: a column, and a group of its values.
+    only: Option<(String, Group)>,
 }
 
 impl Default for ListSheet {
     fn default() -> ListSheet {
-        ListSheet::new(TableView::default())
+        ListSheet::with(TableHead::default())
     }
 }
 
 impl ListSheet {
-    fn new(view: TableView) -> ListSheet {
+    fn with(head: TableHead) -> ListSheet {
         ListSheet {
-            view,
-            kind: TableKind { columns: Vec::new(), key: |rows, row| rows[row].key.clone() },
+            head,
+            cursor: Cursor::default(),
+            columns: Vec::new(),
             rows: Vec::new(),
             made_of: None,
+            language: Language::Zh,
+            area: Rect::default(),
+            listed: Vec::new(),
+            marks: BTreeSet::new(),
+            only_marked: false,
+            only: None,
         }
     }
 
     pub(crate) fn sorted_by(column: &str, descending: bool) -> ListSheet {
-        ListSheet::new(TableView::sorted_by(column, descending))
+        ListSheet::with(TableHead::sorted_by(column, descending))
     }
 
-    /// Makes columns and rows anew if `source`, which holds all that they depend on, has changed.
+    /// Makes columns and rows anew if `source`, which holds all that they depend on, has changed. The cursor stays on its row.
     pub(crate) fn fill(
         &mut self,
         source: impl Hash,
@@ -74,101 +103,259 @@ impl ListSheet {
         if self.made_of == source {
             return;
         }
-        self.made_of = source;
-        let (mut columns, rows) = make();
-        for (at, column) in columns.iter_mut().enumerate() {
+        let selected = self.selected_key().map(str::to_owned);
+        (self.made_of, self.language) = (source, language);
+        (self.columns, self.rows) = make();
+        for (at, column) in self.columns.iter_mut().enumerate() {
             column.cell =
                 Box::new(move |rows, row, _| rows[row].cells.get(at).cloned().unwrap_or_else(|| Cell::text("")));
         }
-        (self.kind.columns, self.rows) = (columns, rows);
-        self.view.list(&self.kind, &self.rows, (0..self.rows.len()).collect(), language);
+        self.list();
+        if let Some(key) = selected {
+            self.go_to(&key);
+        }
+    }
+
+    /// Has the rows made anew when they are filled in next: their source has come again.
+    pub(crate) fn renew(&mut self) {
+        self.made_of = None;
     }
 
     /// Forgets the rows, and keeps the order and the columns that the user chose.
     pub(crate) fn empty(&mut self) {
-        (self.rows, self.made_of, self.view.cursor) = (Vec::new(), None, Default::default());
-        self.view.list(&self.kind, &self.rows, Vec::new(), Language::En);
+        (self.rows, self.listed, self.made_of, self.cursor) = (Vec::new(), Vec::new(), None, Cursor::default());
+    }
+
+    /// Lists the rows anew; the cursor stays on its row.
+    fn list(&mut self) {
+        let selected = self.selected();
+        let cell = |id: &str, row: usize| {
+            let column = self.columns.iter().find(|column| column.id == id)?;
+            Some((column.cell)(&self.rows, row, self.language).value)
+        };
+        let is_listed = |row: &usize| {
+            let group = |(id, group): &(String, Group)| cell(id, *row).is_none_or(|value| group.holds(&value));
+            let marked = !self.only_marked || self.marks.contains(&self.rows[*row].key);
+            marked && self.only.as_ref().is_none_or(group)
+        };
+        let mut listed: Vec<usize> = (0..self.rows.len()).filter(is_listed).collect();
+        let sort = self.head.layout.sort.as_ref();
+        if let Some(sort) = sort.filter(|sort| self.columns.iter().any(|column| column.id == sort.column)) {
+            listed.sort_by_cached_key(|row| SortKey(cell(&sort.column, *row), sort.descending));
+        }
+        let line = listed.iter().position(|row| Some(*row) == selected);
+        self.cursor.at = line.unwrap_or(self.cursor.at).min(listed.len().saturating_sub(1));
+        self.listed = listed;
     }
 
     /// The row at the cursor, by its place among the rows as they were made.
     pub(crate) fn selected(&self) -> Option<usize> {
-        self.view.selected()
+        self.listed.get(self.cursor.at).copied()
+    }
+
+    /// The key of the row at the cursor.
+    pub(crate) fn selected_key(&self) -> Option<&str> {
+        self.selected().map(|row| &*self.rows[row].key)
     }
 
     /// Rows in the order in which they are listed.
     pub(crate) fn listed(&self) -> impl Iterator<Item = &SheetRow> {
-        self.view.rows().iter().map(|row| &self.rows[*row])
+        self.listed.iter().map(|row| &self.rows[*row])
     }
 
     /// The line of the cursor among those that are listed, from 0.
     pub(crate) fn line(&self) -> usize {
-        self.view.cursor.at
+        self.cursor.at
+    }
+
+    /// The number of rows that are listed.
+    pub(crate) fn len(&self) -> usize {
+        self.listed.len()
     }
 
     /// Puts the cursor on the row of this key; false where it is not listed.
     pub(crate) fn go_to(&mut self, key: &str) -> bool {
-        self.rows.iter().position(|row| row.key == key).is_some_and(|row| self.view.go_to(row))
+        let is_there = self.selected_key() == Some(key);
+        let line = self.listed.iter().position(|row| self.rows[*row].key == key).filter(|_| !is_there);
+        self.cursor.at = line.unwrap_or(self.cursor.at);
+        is_there || line.is_some()
     }
 
     /// The line of the cursor and the number of lines, and what narrows the list: `3 / 160 个日期 · 标记 2`.
-    pub(crate) fn place(&self, unit: &str, language: Language) -> String {
+    pub(crate) fn place(&self, unit: &str) -> String {
         let count = |n: usize| figures::count(n as u64);
-        let (at, all) = ((self.line() + 1).min(self.view.len()), self.view.len());
+        let (at, all) = ((self.line() + 1).min(self.len()), self.len());
         let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
-        format!("{} / {}{unit}{}", count(at), count(all), self.view.about(&self.kind, language))
+        format!("{} / {}{unit}{}", count(at), count(all), self.about())
+    }
+
+    /// The group and the marks that narrow the list, for the title of the pane: ` · 仅 原因 = 空标题 · 标记 3`.
+    pub(crate) fn about(&self) -> String {
+        let mut text = String::new();
+        if let Some((id, group)) = &self.only {
+            let title = self.columns.iter().find(|column| column.id == *id);
+            let title = title.map(|column| column.title.to(self.language)).unwrap_or_default();
+            text += &format!(" · {} {title} = {}", w::ONLY.to(self.language), group.label(self.language));
+        }
+        if !self.marks.is_empty() {
+            let word = if self.only_marked { w::ONLY_MARKED } else { w::MARKED };
+            text += &format!(" · {} {}", word.to(self.language), self.marks.len());
+        }
+        text
     }
 
     /// The title of the column by which rows are sorted, with its direction.
-    pub(crate) fn order(&self, language: Language) -> Option<String> {
-        let sort = self.view.layout.sort.as_ref()?;
-        let column = self.kind.columns.iter().find(|column| column.id == sort.column)?;
-        Some(format!("{}{}", column.title.to(language), sort.sign()))
+    pub(crate) fn order(&self) -> Option<String> {
+        let sort = self.head.layout.sort.as_ref()?;
+        let column = self.columns.iter().find(|column| column.id == sort.column)?;
+        Some(format!("{}{}", column.title.to(self.language), sort.sign()))
     }
 
     /// Sorts by the column after that of the present order among these, the greatest first; the cursor goes to the first line.
-    pub(crate) fn sort_by_next(&mut self, columns: &[&str], language: Language) {
-        let now = self.view.layout.sort.as_ref().and_then(|sort| columns.iter().position(|id| *id == sort.column));
+    pub(crate) fn sort_by_next(&mut self, columns: &[&str]) {
+        let layout = &mut self.head.layout;
+        let now = layout.sort.as_ref().and_then(|sort| columns.iter().position(|id| *id == sort.column));
         let next = columns[now.map_or(0, |at| (at + 1) % columns.len())];
-        self.view.layout.sort = None;
-        if let Some(column) = self.kind.columns.iter().find(|column| column.id == next) {
-            self.view.layout.sort_by(column);
-            self.view.layout.sort.iter_mut().for_each(|sort| sort.descending = true);
+        layout.sort = None;
+        if let Some(column) = self.columns.iter().find(|column| column.id == next) {
+            layout.sort_by(column);
+            layout.sort.iter_mut().for_each(|sort| sort.descending = true);
         }
-        self.view.list(&self.kind, &self.rows, (0..self.rows.len()).collect(), language);
-        self.view.cursor = Default::default();
+        self.list();
+        self.cursor = Cursor::default();
     }
 
     /// True if something lies over the table, or only some of its rows are listed: Back leads out of it.
     pub(crate) fn is_open(&self) -> bool {
-        self.view.is_open()
+        self.head.over.is_some() || self.only.is_some() || self.only_marked
+    }
+
+    fn has_gutter(&self) -> bool {
+        !self.marks.is_empty()
     }
 
     /// Does an action of tables; false if it is no action of tables, or cannot be done now.
-    pub(crate) fn act(&mut self, action: Action, language: Language, area: Rect) -> bool {
-        self.view.act(action, &self.kind, &self.rows, language, area)
+    pub(crate) fn act(&mut self, action: Action) -> bool {
+        match self.head.act(action, &self.columns, self.has_gutter(), self.language, self.area) {
+            Step::Done => return true,
+            Step::Sort => self.list(),
+            Step::Only(column, group) => {
+                (self.only, self.head.over) = (Some((column, group)), None);
+                self.list();
+            }
+            Step::Count(column, frequencies) => self.count(&column, frequencies),
+            Step::Passed => match action {
+                Action::MarkRow => {
+                    if let Some(row) = self.selected() {
+                        let key = &self.rows[row].key;
+                        if !self.marks.remove(key) {
+                            self.marks.insert(key.clone());
+                        }
+                        self.cursor.step(Action::Down, self.len(), 1);
+                    }
+                }
+                Action::OnlyMarked => {
+                    self.only_marked = !self.only_marked && !self.marks.is_empty();
+                    self.list();
+                }
+                Action::Back if self.only.is_some() || self.only_marked => {
+                    (self.only, self.only_marked) = (None, false);
+                    self.list();
+                }
+                _ if action.is_move() => self.cursor.step(action, self.len(), list::rows(self.area).max(1)),
+                _ => return false,
+            },
+        }
+        true
     }
 
-    pub(crate) fn arrange(&mut self, language: Language, area: Rect) {
-        self.view.arrange(&self.kind, language, area);
+    /// Shows the frequencies of a column over the table, or its summary.
+    fn count(&mut self, id: &str, frequencies: bool) {
+        let Some(column) = self.columns.iter().find(|column| column.id == id) else { return };
+        let values = self.listed.iter().map(|row| (column.cell)(&self.rows, *row, self.language).value);
+        let (id, title) = (id.to_owned(), column.title.clone());
+        self.head.over = Some(Overlay::new(if frequencies {
+            let mut counting = Counting::default();
+            values.for_each(|value| counting.row([value]));
+            Content::Frequencies { column: id, title, found: counting.end() }
+        } else {
+            Content::Summary { column: id, title, found: Summary::of(values.map(|value| vec![value])) }
+        }));
     }
 
-    pub(crate) fn click(&mut self, at: Position, language: Language, area: Rect) -> bool {
-        self.view.click(at, &self.kind, &self.rows, language, area)
+    /// Puts the cursor into sight. Actions and clicks are about the table in this area from now on.
+    pub(crate) fn arrange(&mut self, area: Rect) {
+        self.area = area;
+        self.cursor.arrange(self.len(), list::rows(area));
+        self.head.arrange(&self.columns, self.language, area);
     }
 
-    pub(crate) fn draw(&self, language: Language, frame: &mut Frame<'_>, area: Rect) {
-        self.view.draw(&self.kind, &self.rows, language, |row| self.rows[row].style, frame, area);
+    /// The mouse was pressed: on a title it sorts, on a line it moves the cursor; true on a line.
+    pub(crate) fn click(&mut self, at: Position) -> bool {
+        match self.head.click(at, &self.columns, self.has_gutter(), self.language, self.area) {
+            Step::Passed => return self.cursor.click(at, self.area, self.listed.len()),
+            Step::Sort => self.list(),
+            _ => {}
+        }
+        false
     }
 
-    pub(crate) fn copied(&self, language: Language) -> Table {
-        self.view.copied(&self.kind, &self.rows, language)
+    pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect) {
+        if self.head.draw_over(&self.columns, self.language, frame, area) {
+            return;
+        }
+        if self.listed.is_empty() && !self.rows.is_empty() {
+            let text = w::NOTHING_LISTED.to(self.language);
+            return frame.render_widget(Line::styled(text, look::DIM), area);
+        }
+        let line = |line: usize| {
+            let SheetRow { key, style, .. } = &self.rows[self.listed[line]];
+            TableRow::Cells { row: self.listed[line], style: *style, marked: self.marks.contains(key) }
+        };
+        let state = (self.cursor, self.len(), self.has_gutter());
+        self.head.layout.draw(&self.columns, &*self.rows, self.language, state, line, frame, area);
+    }
+
+    /// All rows of the table as they are copied, or what was counted of a column while that is shown.
+    pub(crate) fn copied(&self) -> Table {
+        if let Some(counted) = self.head.over.as_ref().and_then(|over| over.copied(self.language)) {
+            return counted;
+        }
+        self.head.layout.copied(&self.columns, &*self.rows, self.language, self.listed.iter().copied())
     }
 
     pub(crate) fn remember(&self) -> Json {
-        self.view.remember()
+        json!({"columns": self.head.layout.remember(), "marks": self.marks.iter().take(REMEMBERED).collect::<Vec<_>>()})
     }
 
     pub(crate) fn recall(&mut self, memory: &Json) {
-        self.view.recall(memory);
+        self.head.layout.recall(&memory["columns"]);
+        self.marks = serde_json::from_value(memory["marks"].clone()).unwrap_or_default();
     }
 }
+
+/// A value with the direction in which it is sorted.
+struct SortKey<'a>(Option<Value<'a>>, bool);
+
+impl Ord for SortKey<'_> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        match (&self.0, &other.0) {
+            (Some(a), Some(b)) => a.compare(b, self.1),
+            (a, b) => b.is_some().cmp(&a.is_some()),
+        }
+    }
+}
+
+impl PartialOrd for SortKey<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for SortKey<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for SortKey<'_> {}

@@ -22,48 +22,52 @@ fn papers() -> Vec<Paper> {
         .collect()
 }
 
-fn kind() -> TableKind<[Paper]> {
-    let columns = vec![
-        Column::text("code", CODE, 10, |papers: &[Paper], row, _| Cell::text(papers[row].code)),
-        Column::text("title", TITLE, 0, |papers: &[Paper], row, _| Cell::text(papers[row].title)),
-        Column::number("worth", WORTH, 8, |papers: &[Paper], row, _| {
-            Cell::number(papers[row].worth, |worth| format!("{worth:.2}"))
-        }),
-        Column::text("kind", KIND, 6, |_: &[Paper], _, _| Cell::text("新闻")).hidden(),
-    ];
-    TableKind { columns, key: |papers, row| papers[row].title.to_owned() }
-}
-
 const AREA: Rect = Rect::new(0, 0, 40, 8);
 
+/// A list of the papers.
+#[derive(Default)]
 struct Desk {
-    papers: Vec<Paper>,
-    table: TableView,
+    table: ListSheet,
 }
 
 impl Desk {
     fn new() -> Desk {
-        let mut desk = Desk { papers: papers(), table: TableView::default() };
-        desk.table.list(&kind(), &desk.papers, vec![0, 1, 2], Language::Zh);
+        let mut desk = Desk::default();
+        desk.fill(Language::Zh);
         desk
     }
 
+    fn fill(&mut self, language: Language) {
+        self.table.fill((), language, || {
+            let columns = vec![
+                text("code", CODE, 10),
+                text("title", TITLE, 0),
+                number("worth", WORTH, 8),
+                text("kind", KIND, 6).hidden(),
+            ];
+            let row = |paper: Paper| {
+                let worth = Cell::number(paper.worth, |worth| format!("{worth:.2}"));
+                let cells = vec![Cell::text(paper.code), Cell::text(paper.title), worth, Cell::text("新闻")];
+                SheetRow { key: paper.title.to_owned(), style: look::PLAIN, cells }
+            };
+            (columns, papers().into_iter().map(row).collect())
+        });
+        self.table.arrange(AREA);
+    }
+
     fn act(&mut self, actions: &[Action]) -> bool {
-        actions.iter().all(|action| self.table.act(*action, &kind(), &self.papers, Language::Zh, AREA))
+        actions.iter().all(|action| self.table.act(*action))
     }
 
     fn titles(&self) -> String {
-        let table = self.table.copied(&kind(), &self.papers, Language::Zh);
+        let table = self.table.copied();
         let at = table.header.iter().position(|title| title == "标题").unwrap();
         table.rows.iter().map(|row| row[at].chars().next().unwrap()).collect()
     }
 
     fn screen(&self, area: Rect) -> Vec<String> {
         let mut terminal = Terminal::new(TestBackend::new(area.width, area.height)).unwrap();
-        let draw = |frame: &mut ratatui::Frame<'_>| {
-            self.table.draw(&kind(), &self.papers, Language::Zh, |_| look::PLAIN, frame, area);
-        };
-        terminal.draw(draw).unwrap();
+        terminal.draw(|frame| self.table.draw(frame, area)).unwrap();
         let text = crate::picture::text(terminal.backend().buffer());
         text.lines().map(|line| line.trim_end().to_owned()).collect()
     }
@@ -79,9 +83,9 @@ fn any_column_sorts_and_what_is_missing_comes_last_both_ways() {
     assert_eq!(desk.titles(), "乙甲丙");
     assert!(desk.act(&[Action::ColumnLeft, Action::ColumnLeft, Action::SortTable]));
     assert_eq!(desk.titles(), "丙甲乙", "codes from below, the empty one last");
-    desk.table.click(Position::new(36, 0), &kind(), &desk.papers, Language::Zh, AREA);
+    desk.table.click(Position::new(36, 0));
     assert_eq!(desk.titles(), "甲乙丙", "a click on a title sorts, by the greatest again");
-    assert!(desk.table.click(Position::new(3, 2), &kind(), &desk.papers, Language::Zh, AREA));
+    assert!(desk.table.click(Position::new(3, 2)));
     assert_eq!(desk.table.selected(), Some(1));
 }
 
@@ -99,7 +103,6 @@ fn columns_are_hidden_chosen_moved_and_remembered() {
     let memory = desk.table.remember();
     let mut other = Desk::new();
     other.table.recall(&memory);
-    other.table.list(&kind(), &other.papers, vec![0, 1, 2], Language::Zh);
     assert_eq!(other.screen(AREA), desk.screen(AREA));
     other.table.recall(&serde_json::json!({"columns": {"order": 3, "sort": "x", "chosen": [1]}, "marks": 7}));
     assert_eq!(other.screen(AREA)[0], "代码       标题                       值");
@@ -114,9 +117,8 @@ fn columns_that_do_not_fit_come_into_sight_with_the_mark() {
     let mut desk = Desk::new();
     let narrow = Rect::new(0, 0, 24, 5);
     assert_eq!(desk.screen(narrow)[0], "代码       标题        ›");
-    for _ in 0..2 {
-        desk.table.act(Action::ColumnRight, &kind(), &desk.papers, Language::Zh, narrow);
-    }
+    desk.table.arrange(narrow);
+    assert!(desk.act(&[Action::ColumnRight; 2]));
     assert_eq!(desk.screen(narrow)[0], "‹标题                 值");
     assert_eq!(desk.screen(narrow)[1], "甲公司回购          0.50");
 }
@@ -129,12 +131,12 @@ fn frequencies_lead_to_the_rows_of_a_group_and_back() {
     assert!(screen[0].starts_with("频次 · 代码 · 3 个值"), "{screen:?}");
     assert!(screen[2].starts_with("300731.SZ") && screen[2].contains("33.3"), "{screen:?}");
     assert!(screen[4].starts_with("（缺失）"), "{screen:?}");
-    let copied = desk.table.copied(&kind(), &desk.papers, Language::Zh);
+    let copied = desk.table.copied();
     assert_eq!(copied.header, ["代码", "行数", "占比 %"]);
     assert_eq!(copied.rows[1][..2], ["600517.SH", "1"]);
     assert!(desk.act(&[Action::Last, Action::LedgerOpen]));
     assert_eq!(desk.titles(), "乙", "those without a code");
-    assert_eq!(desk.table.about(&kind(), Language::Zh), " · 仅 代码 = （缺失）");
+    assert_eq!(desk.table.about(), " · 仅 代码 = （缺失）");
     assert!(desk.table.is_open() && desk.act(&[Action::Back]) && !desk.table.is_open());
     assert_eq!(desk.titles(), "甲乙丙");
     assert!(!desk.act(&[Action::Back]), "there is nothing to go back from");
@@ -148,10 +150,10 @@ fn marked_rows_are_listed_alone_and_stay_marked_in_any_order() {
     assert!(desk.act(&[Action::OnlyMarked]));
     assert_eq!(desk.titles(), "甲丙");
     assert!(desk.act(&[Action::SortTable]));
-    assert_eq!(
-        (desk.titles().as_str(), desk.table.about(&kind(), Language::En).as_str()),
-        ("丙甲", " · marked only 2")
-    );
+    assert_eq!((desk.titles().as_str(), desk.table.about().as_str()), ("丙甲", " · 仅标记 2"));
+    desk.fill(Language::En);
+    assert_eq!(desk.table.about(), " · marked only 2");
+    desk.fill(Language::Zh);
     assert!(desk.act(&[Action::Back]));
     assert_eq!(desk.titles(), "丙甲乙");
 }

@@ -10,7 +10,6 @@ words! {
     SUMMARY: "概况", "summary";
     SUMMARY_HINT: "F 频次 · Esc 返回", "F frequencies · Esc back";
     VALUE: "值", "value";
-    COUNT: "行数", "rows";
     SHARE: "占比 %", "share %";
     BAR: "条形", "bar";
     NONE: "（缺失）", "(missing)";

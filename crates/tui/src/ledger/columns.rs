@@ -5,65 +5,63 @@ use chrono::Local;
 use super::shelf::Shelf;
 use super::view::{called, kind, rules};
 use super::words as w;
-use crate::figures;
-use crate::kit::{Cell, Column, TableKind, Value};
+use crate::kit::{Cell, ListSheet, SheetRow, Value, number, text};
+use crate::{figures, look};
 use inkstone_base::language::Language;
 use inkstone_lab::backtest::IcSummary;
 use inkstone_lab::ledger::{BookTrial, EntryKind};
 
-/// A cell with a figure of a trial.
-fn figure(
-    of: fn(&BookTrial) -> f64,
-    written: fn(f64) -> String,
-) -> impl for<'a> Fn(&'a Shelf, usize, Language) -> Cell<'a> + Send + Sync {
-    move |shelf, row, _| Cell::number(of(&shelf.book.trials[row]), written)
+/// Lists the trials that hold a text.
+pub(super) fn fill(sheet: &mut ListSheet, shelf: &Shelf, filter: &str, language: Language) {
+    sheet.fill(filter, language, || {
+        let columns = vec![
+            number("number", w::NUMBER, 5),
+            text("when", w::WHEN, 16).narrow(10),
+            text("name", w::NAME, 0),
+            text("kind", w::KIND, 8).where_wide(),
+            text("rules", w::RULES, 12),
+            number("runs", w::RUNS, 4).where_wide(),
+            number("days", w::DAYS, 5),
+            number("rank-ic", w::RANK_IC, 7),
+            number("icir", w::ICIR, 6).where_wide(),
+            number("t", w::T, 6),
+            number("sharpe", w::SHARPE, 7),
+            number("dsr", w::DSR, 5),
+            number("q", w::Q, 7).where_wide(),
+        ];
+        (columns, shelf.trials(filter).into_iter().map(|trial| row(trial, language)).collect())
+    });
 }
 
-fn of_rank_ic(trial: &BookTrial, figure: fn(&IcSummary) -> f64) -> f64 {
-    trial.rank_ic().map_or(f64::NAN, |(_, summary)| figure(summary))
-}
-
-pub(super) fn table() -> TableKind<Shelf> {
-    let signed = |decimals: usize| match decimals {
-        4 => |value| figures::signed(value, 4),
-        _ => |value| figures::signed(value, 2),
-    };
-    let columns = vec![
-        Column::number("number", w::NUMBER, 5, |shelf: &Shelf, row, _| {
-            let number = shelf.book.trials[row].entry.number;
-            Cell::of(Value::Number(number as f64)).shown(number.to_string())
-        }),
-        Column::text("when", w::WHEN, 16, |shelf: &Shelf, row, _| {
-            Cell::of(Value::Time(shelf.book.trials[row].entry.when.with_timezone(&Local).naive_local()))
-        })
-        .narrow(10),
-        Column::text("name", w::NAME, 0, |shelf: &Shelf, row, language| {
-            let trial = &shelf.book.trials[row];
-            Cell::text(listed_name(&called(language, trial), trial.entry.kind))
-        }),
-        Column::text("kind", w::KIND, 8, |shelf: &Shelf, row, language| {
-            Cell::text(kind(shelf.book.trials[row].entry.kind).to(language))
-        })
-        .where_wide(),
-        Column::text("rules", w::RULES, 12, |shelf: &Shelf, row, language| {
-            Cell::text(rules(language, &shelf.book.trials[row]))
-        }),
-        Column::number("runs", w::RUNS, 4, |shelf: &Shelf, row, _| Cell::count(Some(shelf.book.trials[row].runs)))
-            .where_wide(),
-        Column::number("days", w::DAYS, 5, |shelf: &Shelf, row, _| {
-            let trial = &shelf.book.trials[row];
-            let moments = trial.entry.moments.map(|moments| moments.days);
-            let days = moments.or(trial.rank_ic().map(|(_, summary)| summary.n));
-            days.map_or_else(|| Cell::count(None), |days| Cell::of(Value::Number(days as f64)).shown(days.to_string()))
-        }),
-        Column::number("rank-ic", w::RANK_IC, 7, figure(|trial| of_rank_ic(trial, |ic| ic.mean), signed(4))),
-        Column::number("icir", w::ICIR, 6, figure(|trial| of_rank_ic(trial, |ic| ic.icir), signed(2))).where_wide(),
-        Column::number("t", w::T, 6, figure(|trial| of_rank_ic(trial, |ic| ic.t_nw), signed(2))),
-        Column::number("sharpe", w::SHARPE, 7, figure(|trial| trial.looks.sharpe, signed(2))),
-        Column::number("dsr", w::DSR, 5, figure(|trial| trial.looks.deflated_sharpe, |dsr| figures::number(dsr, 3))),
-        Column::number("q", w::Q, 7, figure(|trial| trial.looks.q, |q| figures::number(q, 4))).where_wide(),
+fn row(trial: &BookTrial, language: Language) -> SheetRow {
+    let entry = &trial.entry;
+    let rank_ic = |figure: fn(&IcSummary) -> f64| trial.rank_ic().map_or(f64::NAN, |(_, summary)| figure(summary));
+    let signed = |value: f64, decimals: usize| Cell::number(value, |value| figures::signed(value, decimals));
+    let unsigned = |value: f64, decimals: usize| Cell::number(value, |value| figures::number(value, decimals));
+    // Numbers of entries and of days stand without separators.
+    let whole = |number: u64| Cell::of(Value::Number(number as f64)).shown(number.to_string());
+    let days = entry.moments.map(|moments| moments.days).or(trial.rank_ic().map(|(_, summary)| summary.n));
+    let cells = vec![
+        whole(entry.number),
+        Cell::of(Value::Time(entry.when.with_timezone(&Local).naive_local())),
+        Cell::text(listed_name(&called(language, trial), entry.kind)),
+        Cell::text(kind(entry.kind).to(language)),
+        Cell::text(rules(language, trial)),
+        Cell::count(Some(trial.runs)),
+        days.map_or_else(|| Cell::count(None), |days| whole(days as u64)),
+        signed(rank_ic(|ic| ic.mean), 4),
+        signed(rank_ic(|ic| ic.icir), 2),
+        signed(rank_ic(|ic| ic.t_nw), 2),
+        signed(trial.looks.sharpe, 2),
+        unsigned(trial.looks.deflated_sharpe, 3),
+        unsigned(trial.looks.q, 4),
     ];
-    TableKind { columns, key: |shelf, row| shelf.book.trials[row].entry.number.to_string() }
+    let style = match &entry.details {
+        None => look::DIM,
+        Some(details) if details.figures.lookahead => look::BAD,
+        Some(_) => look::PLAIN,
+    };
+    SheetRow { key: entry.number.to_string(), style, cells }
 }
 
 /// A name for the list. That of a cell begins with what tells the cell from others: `head:128 · tone · factor`.

@@ -23,13 +23,12 @@ use super::context::PageContext;
 use super::desk::{Desk, PageRequest};
 use super::errand::Errand;
 use super::field::Field;
-use super::kit::{TableView, Zoom};
+use super::kit::{ListSheet, Zoom};
 use super::list;
 use super::page::{Table, turns};
 use super::page_state::PageState;
 use inkstone_base::figures;
 use inkstone_base::job::Ctx;
-use inkstone_base::language::Language;
 use inkstone_lab::ledger::{Book, BookTrial};
 use shelf::Shelf;
 use words as w;
@@ -76,6 +75,7 @@ struct Deletion {
     errand: Option<Errand<Shelf>>,
 }
 
+#[derive(Default)]
 pub struct LedgerPage {
     asked: Option<Errand<Option<Shelf>>>,
     /// The ledger as it was last read; it stands while it is read anew. None inside: there is none.
@@ -84,7 +84,7 @@ pub struct LedgerPage {
     /// True if keys go into the filter.
     filtering: bool,
     /// The trials of the book.
-    table: TableView,
+    table: ListSheet,
     /// The entry to go to as soon as there is a list.
     wanted: Option<u64>,
     focus: LedgerFocus,
@@ -97,27 +97,12 @@ pub struct LedgerPage {
     marked: Option<u64>,
 }
 
-impl Default for LedgerPage {
-    fn default() -> LedgerPage {
-        LedgerPage {
-            // The latest first.
-            table: TableView::sorted_by("number", true),
-            asked: None,
-            shelf: None,
-            filter: Field::default(),
-            filtering: false,
-            wanted: None,
-            focus: LedgerFocus::default(),
-            zoom: Zoom::default(),
-            view: LedgerView::default(),
-            scroll: 0,
-            deletion: None,
-            marked: None,
-        }
-    }
-}
-
 impl LedgerPage {
+    pub(crate) fn new() -> LedgerPage {
+        // The latest first.
+        LedgerPage { table: ListSheet::sorted_by("number", true), ..LedgerPage::default() }
+    }
+
     pub(crate) fn has_trials(&self) -> bool {
         self.shelf().is_some_and(|shelf| !shelf.book.trials.is_empty())
     }
@@ -132,13 +117,17 @@ impl LedgerPage {
     }
 
     fn selected(&self) -> Option<&BookTrial> {
-        self.shelf()?.book.trials.get(self.table.selected()?)
+        self.trial(self.table.selected_key()?.parse().ok()?)
+    }
+
+    fn trial(&self, number: u64) -> Option<&BookTrial> {
+        self.shelf()?.book.trials.iter().find(|trial| trial.entry.number == number)
     }
 
     /// The trial that the selected one is compared with; none where that is itself.
     fn marked(&self) -> Option<&BookTrial> {
         let number = self.marked.filter(|number| self.selected().is_some_and(|trial| trial.entry.number != *number))?;
-        self.shelf()?.book.trials.iter().find(|trial| trial.entry.number == number)
+        self.trial(number)
     }
 
     /// Marks the selected trial, to compare others with it, or takes the mark away.
@@ -151,25 +140,14 @@ impl LedgerPage {
         }
     }
 
-    /// Lists anew; the entry that was marked stays the one marked.
-    fn list(&mut self, language: Language) {
-        let wanted = self.wanted.take().or_else(|| self.selected().map(|trial| trial.entry.number));
-        let Some(Some(shelf)) = &self.shelf else { return };
-        self.table.list(&columns::table(), shelf, shelf.rows(self.filter.text()), language);
-        let row = shelf.book.trials.iter().position(|trial| Some(trial.entry.number) == wanted);
-        if let Some(row) = row {
-            self.table.go_to(row);
-        }
-    }
-
     /// Takes in what a reading brought.
-    fn take(&mut self, shelf: Option<Shelf>, language: Language) {
+    fn take(&mut self, shelf: Option<Shelf>) {
         // The row of what was marked, for a deletion may leave another run of the trial, with another number.
         let trial = self.selected().map(|trial| trial.entry.trial);
         let same = shelf.iter().flat_map(|shelf| &shelf.book.trials).find(|other| Some(other.entry.trial) == trial);
         self.wanted = self.wanted.or(same.map(|trial| trial.entry.number));
         self.shelf = Some(shelf);
-        self.list(language);
+        self.table.renew();
     }
 
     fn ask_for_reason(&mut self) {
@@ -204,7 +182,7 @@ impl LedgerPage {
         let (entry, trials) = (deletion.entry, figures::count(shelf.book.totals.trials));
         desk.order(PageRequest::Say(format!("#{entry} {} {trials} {}", desk.say(w::IS_DELETED), desk.say(w::TRIALS))));
         self.deletion = None;
-        self.take(Some(shelf), desk.language);
+        self.take(Some(shelf));
     }
 }
 
@@ -228,13 +206,9 @@ impl PageState for LedgerPage {
     }
 
     fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {
-        let list = view::list_area(self, area);
-        if self.focus == LedgerFocus::List
-            && self.deletion.is_none()
-            && let Some(Some(shelf)) = &self.shelf
-        {
+        if self.focus == LedgerFocus::List && self.deletion.is_none() {
             let before = self.table.selected();
-            let done = self.table.act(action, &columns::table(), shelf, desk.language, list);
+            let done = self.table.act(action);
             self.scroll = if self.table.selected() == before { self.scroll } else { 0 };
             if done {
                 return;
@@ -251,21 +225,23 @@ impl PageState for LedgerPage {
             Action::LedgerDelete => self.ask_for_reason(),
             Action::Back if self.deletion.is_some() => self.deletion = None,
             Action::Back if self.focus == LedgerFocus::Below => self.focus = LedgerFocus::List,
-            Action::Back => {
-                self.filter = Field::default();
-                self.list(desk.language);
-            }
+            Action::Back => self.filter = Field::default(),
             _ => self.scroll = list::moved(self.scroll, action, usize::MAX, usize::from(area.height / 3)),
         }
     }
 
     fn arrange(&mut self, area: Rect, desk: &Desk<'_>) {
         if let Some(shelf) = Errand::take_new(&mut self.asked) {
-            self.take(shelf, desk.language);
+            self.take(shelf);
         }
         self.look_at_deletion(desk);
-        let list = view::list_area(self, area);
-        self.table.arrange(&columns::table(), desk.language, list);
+        if let Some(Some(shelf)) = &self.shelf {
+            columns::fill(&mut self.table, shelf, self.filter.text(), desk.language);
+            if let Some(number) = self.wanted.take() {
+                self.table.go_to(&number.to_string());
+            }
+        }
+        self.table.arrange(view::list_area(self, area));
         self.scroll = self.scroll.min(view::last_scroll(self, area, desk));
     }
 
@@ -289,12 +265,6 @@ impl PageState for LedgerPage {
         }
     }
 
-    fn typed(&mut self, desk: &Desk<'_>) {
-        if self.deletion.is_none() {
-            self.list(desk.language);
-        }
-    }
-
     fn accept(&mut self, desk: &Desk<'_>) {
         match self.deletion {
             Some(_) => self.delete(desk),
@@ -302,10 +272,9 @@ impl PageState for LedgerPage {
         }
     }
 
-    fn leave_field(&mut self, desk: &Desk<'_>) {
+    fn leave_field(&mut self, _desk: &Desk<'_>) {
         if self.deletion.take().is_none() {
             (self.filtering, self.filter) = (false, Field::default());
-            self.list(desk.language);
         }
     }
 
@@ -314,20 +283,17 @@ impl PageState for LedgerPage {
         inside || !self.filter.text().is_empty()
     }
 
-    fn click(&mut self, at: Position, area: Rect, desk: &Desk<'_>) {
-        let list = view::list_area(self, area);
+    fn click(&mut self, at: Position, area: Rect, _desk: &Desk<'_>) {
         if let Some(view) = view::view_at(self, at, area) {
             (self.focus, self.view) = (LedgerFocus::Below, view);
-            return;
-        }
-        self.focus = LedgerFocus::List;
-        if let Some(Some(shelf)) = &self.shelf {
-            self.table.click(at, &columns::table(), shelf, desk.language, list);
+        } else {
+            self.focus = LedgerFocus::List;
+            self.table.click(at);
         }
     }
 
-    fn table(&self, desk: &Desk<'_>) -> Option<Table> {
-        Some(self.table.copied(&columns::table(), self.shelf()?, desk.language))
+    fn table(&self, _desk: &Desk<'_>) -> Option<Table> {
+        self.shelf().map(|_| self.table.copied())
     }
 
     fn command(&self, desk: &Desk<'_>) -> Option<String> {
@@ -345,13 +311,13 @@ impl PageState for LedgerPage {
 
     fn remember(&self) -> Value {
         let entry = self.selected().map(|trial| trial.entry.number);
-        json!({"entry": entry, "table": self.table.remember(), "filter": self.filter.text(), "view": self.view.id()})
+        json!({"entry": entry, "table": self.table.remember(), "filter": self.filter.text(), "view": self.view})
     }
 
     fn recall(&mut self, memory: &Value) {
         self.wanted = memory["entry"].as_u64();
         self.table.recall(&memory["table"]);
         self.filter = Field::new(memory["filter"].as_str().unwrap_or_default());
-        self.view = LedgerView::named(&memory["view"]).unwrap_or(self.view);
+        self.view = serde_json::from_value(memory["view"].clone()).unwrap_or(self.view);
     }
 }

@@ -2,8 +2,7 @@
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::text::Line;
-use ratatui::widgets::{Axis, Block, Borders, Chart, Dataset, GraphType, Paragraph};
+use ratatui::widgets::{Axis, Block, Borders, Chart, Dataset, GraphType};
 use serde_json::Value;
 
 use super::view::{called, kind, rules};
@@ -30,19 +29,6 @@ pub(super) fn areas(inner: Rect, trial: &BookTrial) -> [Rect; 2] {
 
 fn returns(trial: &BookTrial) -> Option<&Series> {
     trial.entry.details.as_ref()?.returns.as_ref()
-}
-
-pub(super) fn draw(context: &PageContext<'_>, trial: &BookTrial, scroll: usize, frame: &mut Frame<'_>, inner: Rect) {
-    let [text, curve] = areas(inner, trial);
-    let lines = lines(context.language, trial, text.width.into());
-    let lines = lines.into_iter().enumerate().skip(scroll).map(|(at, line)| {
-        let style = if at == 0 { look::STRONG } else { look::PLAIN };
-        Line::styled(line, style)
-    });
-    frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), text);
-    if let Some(series) = returns(trial) {
-        draw_wealth(context, series, frame, curve);
-    }
 }
 
 /// The lines of text, each of at most so many cells.
@@ -130,8 +116,10 @@ pub(super) fn flatten(path: &str, value: &Value, lines: &mut Vec<String>) {
     }
 }
 
-/// The wealth of a portfolio of daily returns that begins with 1, in braille.
-fn draw_wealth(context: &PageContext<'_>, series: &Series, frame: &mut Frame<'_>, area: Rect) {
+/// Draws the wealth of the portfolio beside or below the text, in braille: 1 that grows by the daily returns.
+pub(super) fn draw_wealth(context: &PageContext<'_>, trial: &BookTrial, frame: &mut Frame<'_>, inner: Rect) {
+    let Some(series) = returns(trial) else { return };
+    let [_, area] = areas(inner, trial);
     let mut wealth = 1.0;
     let mut points = vec![(0.0, 1.0)];
     for (day, change) in series.values.iter().enumerate() {

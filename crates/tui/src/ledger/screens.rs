@@ -344,11 +344,12 @@ fn the_place_is_remembered() {
     let (_dir, mut bench) = full();
     bench.press("8jjllllllsv/o<enter>");
     let memory = bench.app.state(Page::Ledger).remember();
-    let mut other = super::LedgerPage::default();
+    let mut other = super::LedgerPage::new();
     other.recall(&memory);
     assert_eq!((other.view, other.filter.text()), (LedgerView::Worth, "o"));
-    assert_eq!(other.table.layout.sort, bench.app.ledger.table.layout.sort);
-    assert_eq!(other.table.layout.sort.as_ref().map(|sort| sort.column.as_str()), Some("t"));
+    let memory = other.table.remember();
+    assert_eq!(memory, bench.app.ledger.table.remember());
+    assert_eq!(memory["columns"]["sort"][0], "t");
     assert_eq!(other.wanted, bench.app.ledger.selected().map(|trial| trial.entry.number));
     other.recall(&json!(null));
     other.recall(&json!({"entry": "x", "table": 3}));

@@ -27,11 +27,11 @@ impl Shelf {
     }
 
     /// The trials that hold a text, the latest first.
-    pub(super) fn rows(&self, filter: &str) -> Vec<usize> {
+    pub(super) fn trials(&self, filter: &str) -> Vec<&BookTrial> {
         let filter = filter.trim().to_lowercase();
-        let trials = &self.book.trials;
-        let mut rows: Vec<usize> = (0..trials.len()).filter(|row| self.texts[*row].contains(&filter)).collect();
-        rows.sort_by_key(|row| std::cmp::Reverse(trials[*row].entry.number));
-        rows
+        let trials = self.book.trials.iter().zip(&self.texts);
+        let mut trials: Vec<&BookTrial> = trials.filter(|(_, text)| text.contains(&filter)).map(|(t, _)| t).collect();
+        trials.sort_by_key(|trial| std::cmp::Reverse(trial.entry.number));
+        trials
     }
 }

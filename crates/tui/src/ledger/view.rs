@@ -7,7 +7,7 @@ use ratatui::widgets::Paragraph;
 
 use super::shelf::Shelf;
 use super::words as w;
-use super::{Deletion, LedgerFocus, LedgerPage, LedgerView, against, columns, particulars, worth};
+use super::{Deletion, LedgerFocus, LedgerPage, LedgerView, against, particulars, worth};
 use crate::context::PageContext;
 use crate::desk::Desk;
 use crate::errand::Errand;
@@ -53,25 +53,33 @@ pub(super) fn view_at(state: &LedgerPage, at: Position, page: Rect) -> Option<Le
     Some(LedgerView::ALL[place])
 }
 
+/// The lines of a view in a pane like this, and the place of its text; none for what is no text.
+fn text(
+    language: Language,
+    state: &LedgerPage,
+    shelf: &Shelf,
+    view: LedgerView,
+    inner: Rect,
+) -> Option<(Vec<String>, Rect)> {
+    let cells = usize::from(inner.width);
+    match (view, state.selected()) {
+        (LedgerView::Particulars, trial) => match (state.marked(), trial?) {
+            (Some(marked), trial) => Some((against::lines(language, marked, trial, cells), inner)),
+            (None, trial) => {
+                let [text, _] = particulars::areas(inner, trial);
+                Some((particulars::lines(language, trial, text.width.into()), text))
+            }
+        },
+        (LedgerView::Worth, trial) => Some((worth::lines(language, shelf, trial, cells), inner)),
+        (LedgerView::Histogram, _) => None,
+    }
+}
+
 /// The last line to which the pane below can be scrolled.
 pub(super) fn last_scroll(state: &LedgerPage, page: Rect, desk: &Desk<'_>) -> usize {
     let inner = look::inside(panes(state, page)[1 + state.view as usize]);
-    let Some(shelf) = state.shelf() else { return 0 };
-    let (lines, room) = match (state.view, state.selected()) {
-        (LedgerView::Particulars, Some(trial)) if state.marked().is_some() => {
-            let lines = state.marked().map(|marked| against::lines(desk.language, marked, trial, inner.width.into()));
-            (lines.map_or(0, |lines| lines.len()), inner.height)
-        }
-        (LedgerView::Particulars, Some(trial)) => {
-            let text = particulars::areas(inner, trial)[0];
-            (particulars::lines(desk.language, trial, text.width.into()).len(), text.height)
-        }
-        (LedgerView::Worth, selected) => {
-            (worth::lines(desk.language, shelf, selected, inner.width.into()).len(), inner.height)
-        }
-        _ => (0, 0),
-    };
-    lines.saturating_sub(room.into())
+    let text = state.shelf().and_then(|shelf| text(desk.language, state, shelf, state.view, inner));
+    text.map_or(0, |(lines, area)| lines.len().saturating_sub(area.height.into()))
 }
 
 pub(crate) fn draw(context: &PageContext<'_>, state: &LedgerPage, frame: &mut Frame<'_>, page: Rect) {
@@ -130,23 +138,17 @@ fn draw_view(
     frame: &mut Frame<'_>,
     inner: Rect,
 ) {
-    let scroll = if view == state.view { state.scroll } else { 0 };
-    match view {
-        LedgerView::Particulars => {
-            if let Some((marked, trial)) = state.marked().zip(state.selected()) {
-                let lines = against::lines(context.language, marked, trial, inner.width.into());
-                let lines = lines.into_iter().skip(scroll).map(Line::raw).collect::<Vec<_>>();
-                frame.render_widget(Paragraph::new(lines), inner);
-            } else if let Some(trial) = state.selected() {
-                particulars::draw(context, trial, scroll, frame, inner);
-            }
-        }
-        LedgerView::Worth => {
-            let lines = worth::lines(context.language, shelf, state.selected(), inner.width.into());
-            let lines = lines.into_iter().skip(scroll).map(Line::raw).collect::<Vec<_>>();
-            frame.render_widget(Paragraph::new(lines), inner);
-        }
-        LedgerView::Histogram => worth::draw_histogram(context, shelf, state.selected(), frame, inner),
+    let alone = view == LedgerView::Particulars && state.marked().is_none();
+    if let Some((lines, area)) = text(context.language, state, shelf, view, inner) {
+        let style = |at: usize| if at == 0 && alone { look::STRONG } else { look::PLAIN };
+        let lines = lines.into_iter().enumerate().map(|(at, line)| Line::styled(line, style(at)));
+        let scroll = if view == state.view { state.scroll } else { 0 };
+        frame.render_widget(Paragraph::new(lines.skip(scroll).collect::<Vec<_>>()), area);
+    }
+    match state.selected() {
+        Some(trial) if alone => particulars::draw_wealth(context, trial, frame, inner),
+        trial if view == LedgerView::Histogram => worth::draw_histogram(context, shelf, trial, frame, inner),
+        _ => {}
     }
 }
 
@@ -160,14 +162,14 @@ fn draw_list(
 ) {
     let (book, count) = (&shelf.book, |n: usize| figures::count(n as u64));
     let rows = state.table.len();
-    let place = count((state.table.cursor.at + 1).min(rows));
+    let place = count((state.table.line() + 1).min(rows));
     let of_all = if rows < book.trials.len() { format!(" ({})", count(book.trials.len())) } else { String::new() };
     let mut title = vec![Span::raw(format!(
         " {} {place} / {}{of_all} {}{} ",
         context.say(w::LEDGER),
         count(rows),
         context.say(w::TRIALS),
-        state.table.about(&columns::table(), context.language)
+        state.table.about()
     ))];
     if state.filtering || !state.filter.text().is_empty() {
         title.push(Span::raw(format!("· {} ", context.say(w::FILTER))));
@@ -201,12 +203,7 @@ fn draw_list(
     if rows == 0 && !state.table.is_open() {
         return sentences::draw([(context.say(w::NOTHING_LEFT), look::PLAIN)], frame, inner);
     }
-    let style = |row: usize| match &book.trials[row].entry.details {
-        None => look::DIM,
-        Some(details) if details.figures.lookahead => look::BAD,
-        Some(_) => look::PLAIN,
-    };
-    state.table.draw(&columns::table(), shelf, context.language, style, frame, inner);
+    state.table.draw(frame, inner);
 }
 
 pub(super) fn kind(kind: EntryKind) -> Word {

@@ -106,7 +106,7 @@ fn total<'a>(context: &PageContext<'_>, tokens: &[Surprised]) -> Line<'a> {
         text += &format!(" · {} {unknown}", context.say(words::OUTSIDE));
     }
     Line::from(vec![
-        Span::raw(format!("{} ", context.say(words::PERPLEXITY))),
+        Span::raw(format!("{} ", context.say(words::SURPRISE))),
         Span::styled(figures::number(mean.exp2(), 1), look::STRONG.patch(look::KEY)),
         Span::raw(text),
     ])

@@ -13,6 +13,7 @@ use super::view::{self, ModelPanes};
 use crate::action::Action;
 use crate::context::PageContext;
 use crate::desk::Desk;
+use crate::errand::Errand;
 use crate::field::Field;
 use crate::kit::Zoom;
 use crate::look;
@@ -119,14 +120,17 @@ impl PageState for ModelsPage {
             Action::Plane => self.offers(Tool::Plane),
             Action::Following => self.offers(Tool::Following),
             Action::Surprise => self.offers(Tool::Surprise),
-            Action::NextChoice | Action::PreviousChoice => self.can_choose() || self.shown_plane().is_some(),
+            Action::NextChoice | Action::PreviousChoice => {
+                let chooses = self.below == Below::Form && self.form.chooses(self.form.row());
+                chooses || self.shown_plane().is_some()
+            }
             Action::ZoomIn => self.shown_plane().is_some() && self.plane_view.can_zoom(true),
             Action::ZoomOut => self.shown_plane().is_some() && self.plane_view.can_zoom(false),
             Action::ColourPlane => self.shown_plane().is_some(),
             Action::KeepCurve => {
                 self.below == Below::Course && self.course.as_ref().is_some_and(|course| course.curve.len() > 1)
             }
-            _ => self.has_others(),
+            _ => self.cards.len() > 1 && matches!(self.below, Below::Card | Below::Tool(_)),
         }
     }
 
@@ -167,7 +171,8 @@ impl PageState for ModelsPage {
     }
 
     fn waiting(&self) -> bool {
-        self.is_waiting()
+        let listing = self.list.as_ref().is_some_and(Errand::waiting);
+        listing || self.is_asking() || self.form.checked.as_ref().is_some_and(Errand::waiting)
     }
 
     fn zoom(&self) -> Option<&Zoom> {

@@ -10,6 +10,7 @@ use super::form::{Form, FormRow};
 use super::words;
 use crate::context::PageContext;
 use crate::field;
+use crate::words as shared;
 use crate::{figures, look, width};
 use inkstone_base::job::StageProgress;
 
@@ -97,8 +98,8 @@ fn line<'a>(
 /// A choice as it is shown: a switch by a word, a flag without a value by a dash.
 fn choice<'a>(context: &PageContext<'_>, value: &'a str) -> &'a str {
     match value {
-        "on" => context.say(words::ON),
-        "off" => context.say(words::OFF),
+        "on" => context.say(shared::YES),
+        "off" => context.say(shared::NO),
         "" => "–",
         other => other,
     }
@@ -160,7 +161,7 @@ fn about<'a>(context: &PageContext<'_>, course: &Course, wide: usize) -> Vec<Lin
     }
     let Some(stage) = &course.stage else { return vec![Line::from(state)] };
     let unit = match stage.unit {
-        "words" => context.say(words::UNIT_WORDS),
+        "words" => context.say(words::WORDS),
         "pairs" => context.say(words::UNIT_PAIRS),
         "docs" => context.say(words::UNIT_DOCS),
         other => other,

@@ -10,6 +10,7 @@ use ratatui::widgets::Paragraph;
 
 use super::bench::Plane;
 use crate::action::Action;
+use crate::page::turns;
 use crate::{look, width};
 
 /// Cells of a name at the most.
@@ -32,22 +33,13 @@ pub(super) struct PlaneView {
     pub(super) colours: PlaneColours,
 }
 
-/// The colours of words in the plane.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum PlaneColours {
-    #[default]
-    Plain,
-    Clusters,
-    Tone,
-}
-
-impl PlaneColours {
-    pub(super) fn next(self) -> PlaneColours {
-        match self {
-            PlaneColours::Plain => PlaneColours::Clusters,
-            PlaneColours::Clusters => PlaneColours::Tone,
-            PlaneColours::Tone => PlaneColours::Plain,
-        }
+turns! {
+    /// The colours of words in the plane.
+    pub(super) enum PlaneColours {
+        #[default]
+        Plain = "plain",
+        Clusters = "clusters",
+        Tone = "tone",
     }
 }
 

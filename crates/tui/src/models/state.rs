@@ -104,22 +104,12 @@ impl ModelsPage {
         }
     }
 
-    /// True if the marked line of the form has choices.
-    pub(crate) fn can_choose(&self) -> bool {
-        self.below == Below::Form && self.form.chooses(self.form.row())
-    }
-
     /// The plane, where it is shown.
     pub(super) fn shown_plane(&self) -> Option<&Plane> {
         match self.answer() {
             Some(Answer::Plane(plane)) => Some(plane),
             _ => None,
         }
-    }
-
-    /// True if there is another model to go to while one is asked.
-    pub(crate) fn has_others(&self) -> bool {
-        self.cards.len() > 1 && matches!(self.below, Below::Card | Below::Tool(_))
     }
 
     pub(super) fn text(&self, tool: Tool) -> &Field {
@@ -240,11 +230,6 @@ impl ModelsPage {
         self.list = Some(desk.errand("models", move |ctx| list(ctx)));
         // A file may have been written anew.
         self.opened = None;
-    }
-
-    pub(super) fn is_waiting(&self) -> bool {
-        let listing = self.list.as_ref().is_some_and(Errand::waiting);
-        listing || self.is_asking() || self.form.checked.as_ref().is_some_and(Errand::waiting)
     }
 
     /// Keeps a text within what a model is asked.

@@ -59,7 +59,6 @@ words! {
     NOT_KNOWN: "未知词", "unknown";
     END: "结束", "the end";
     BITS: "比特", "bits";
-    PERPLEXITY: "困惑度", "perplexity";
     PER_TOKEN: "每词元", "a token";
     OUTSIDE: "词表外", "unknown";
     VARIANCE: "方差", "variance";
@@ -77,8 +76,6 @@ words! {
     CHECKING: "正在检查…", "checking…";
     A_TIME: "2023-12-31，可带时刻 15:00:00", "2023-12-31 [15:00:00]";
     NEEDED: "必须填写", "must be given";
-    ON: "是", "yes";
-    OFF: "否", "no";
     A_PATH: "写一个路径", "write a path";
 
     TRAINING: "训练中", "training";
@@ -95,7 +92,6 @@ words! {
     EPOCH: "轮", "epoch";
     ELAPSED: "用时", "for";
     LEFT: "还需", "left";
-    UNIT_WORDS: "词", "words";
     UNIT_PAIRS: "词对", "pairs";
     UNIT_DOCS: "篇", "docs";
 

@@ -28,7 +28,7 @@ use super::context::PageContext;
 use super::desk::Desk;
 use super::errand::Errand;
 use super::field::Field;
-use super::kit::{TableView, Zoom};
+use super::kit::{ListSheet, Zoom};
 use super::list::{self, Cursor};
 use super::page::{Table, turns};
 use super::page_state::PageState;
@@ -83,7 +83,7 @@ pub struct OnnxPage {
     /// The models looked for anew, while those of before are still shown.
     coming: Option<Errand<Vec<Listed>>>,
     hashes: Option<Errand<BTreeMap<PathBuf, String>>>,
-    table: TableView,
+    table: ListSheet,
     /// True if keys go to the view instead of the list.
     inside: bool,
     zoom: Zoom,
@@ -135,11 +135,6 @@ impl OnnxPage {
         self.has_model() && !self.lacks_library() && !self.marked().is_some_and(writes)
     }
 
-    /// True if the view can be gone into.
-    pub fn can_enter(&self) -> bool {
-        !self.inside && self.has_model()
-    }
-
     fn count(&self) -> usize {
         match self.pane {
             Pane::Tensors => tensors::count(self),
@@ -168,13 +163,7 @@ impl OnnxPage {
     }
 
     fn take_models(&mut self, desk: &Desk<'_>) {
-        let before = self.wanted.take();
-        let at = before.and_then(|shown| self.models().iter().position(|listed| listed.shown == shown));
-        let source = models::source(&self.models, &self.hashes);
-        self.table.list(&models::table(desk.language), &source, (0..source.list.len()).collect(), desk.language);
-        if let Some(at) = at {
-            self.table.go_to(at);
-        }
+        self.table.renew();
         let Some(bench) = desk.workspace.onnx.clone() else { return };
         let readable = self.models().iter().filter(|listed| listed.found.is_ok());
         let files: Vec<PathBuf> = readable.map(|listed| listed.file.clone()).collect();
@@ -215,7 +204,7 @@ impl PageState for OnnxPage {
 
     fn can(&self, action: Action, _: &PageContext<'_>) -> bool {
         match action {
-            Action::EnterModel => self.can_enter(),
+            Action::EnterModel => !self.inside && self.has_model(),
             Action::OtherPane => self.has_model(),
             _ if action.is_of_table() => !self.inside && !self.models().is_empty(),
             _ => self.can_run(),
@@ -224,9 +213,8 @@ impl PageState for OnnxPage {
 
     fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {
         if !self.inside {
-            let (list, source) = (view::list_area(self, area), models::source(&self.models, &self.hashes));
             let before = self.table.selected();
-            let done = self.table.act(action, &models::table(desk.language), &source, desk.language, list);
+            let done = self.table.act(action);
             if self.table.selected() != before {
                 self.scroll = Cursor::default();
             }
@@ -263,7 +251,6 @@ impl PageState for OnnxPage {
         let mut came = self.models.as_mut().is_some_and(Errand::look);
         if let Some(mut coming) = self.coming.take() {
             if coming.look() {
-                self.wanted = self.marked().map(|listed| listed.shown.clone());
                 self.models = Some(coming);
                 came = true;
             } else {
@@ -280,8 +267,13 @@ impl PageState for OnnxPage {
         if let Some(Ok(reply)) = self.asked.as_mut().map(|asked| &mut asked.reply) {
             reply.look();
         }
-        let list = view::list_area(self, area);
-        self.table.arrange(&models::table(desk.language), desk.language, list);
+        if let Some(models) = self.models.as_ref().and_then(Errand::get) {
+            models::fill(&mut self.table, models, self.hashes.as_ref().and_then(Errand::get), desk.language);
+            if let Some(shown) = self.wanted.take() {
+                self.table.go_to(&shown);
+            }
+        }
+        self.table.arrange(view::list_area(self, area));
         let (count, room) = self.lines(area);
         self.scroll.top = self.scroll.top.min(count.saturating_sub(room));
         // Only what is seen is drawn as marked, and in a view nothing is.
@@ -324,14 +316,11 @@ impl PageState for OnnxPage {
         self.inside || self.measuring() || self.table.is_open()
     }
 
-    fn click(&mut self, at: Position, area: Rect, desk: &Desk<'_>) {
+    fn click(&mut self, at: Position, area: Rect, _desk: &Desk<'_>) {
         let (list, pane) = view::panes(self, area);
         if list.contains(at) {
-            // The area as it is before the pane is left: without the pane's focus the list is higher.
-            let rows = view::list_areas(self, list)[0];
             self.inside = false;
-            let source = models::source(&self.models, &self.hashes);
-            if self.table.click(at, &models::table(desk.language), &source, desk.language, rows) {
+            if self.table.click(at) {
                 self.scroll = Cursor::default();
             }
         } else if pane.contains(at) {
@@ -341,9 +330,7 @@ impl PageState for OnnxPage {
 
     fn table(&self, desk: &Desk<'_>) -> Option<Table> {
         if !self.inside {
-            let source = models::source(&self.models, &self.hashes);
-            return Some(self.table.copied(&models::table(desk.language), &source, desk.language))
-                .filter(|table| !table.rows.is_empty());
+            return Some(self.table.copied()).filter(|table| !table.rows.is_empty());
         }
         match self.pane {
             Pane::Tensors => tensors::table(self, desk),
@@ -359,7 +346,7 @@ impl PageState for OnnxPage {
 
     fn remember(&self) -> Value {
         let model = self.marked().map(|listed| listed.shown.as_str()).or(self.wanted.as_deref());
-        json!({"model": model, "table": self.table.remember(), "view": self.pane.id(), "length": self.length, "text": self.typed})
+        json!({"model": model, "table": self.table.remember(), "view": self.pane, "length": self.length, "text": self.typed})
     }
 
     fn recall(&mut self, memory: &Value) {
@@ -367,7 +354,7 @@ impl PageState for OnnxPage {
         self.wanted = text("model");
         self.table.recall(&memory["table"]);
         self.typed = text("text").unwrap_or_default();
-        self.pane = Pane::named(&memory["view"]).unwrap_or_default();
+        self.pane = serde_json::from_value(memory["view"].clone()).unwrap_or_default();
         let length = memory["length"].as_u64().and_then(|length| usize::try_from(length).ok());
         self.length = length.filter(|length| *length < LENGTHS.len()).unwrap_or_default();
     }

@@ -12,8 +12,7 @@ use ratatui::widgets::{Paragraph, Wrap};
 use super::view::{BRIEF, list_areas};
 use super::{OnnxPage, words};
 use crate::context::PageContext;
-use crate::errand::Errand;
-use crate::kit::{Cell, Column, TableKind};
+use crate::kit::{Cell, ListSheet, SheetRow, number, text};
 use crate::{Language, figures, look, sentences, width};
 use inkstone_onnx::{Description, Head, Listed, OnnxParams, Output, Pooling};
 
@@ -22,8 +21,8 @@ use inkstone_base::language::Word;
 pub(super) fn draw(context: &PageContext<'_>, onnx: &OnnxPage, frame: &mut Frame<'_>, area: Rect) {
     let models = onnx.models();
     let count = |n: usize| figures::count(n as u64);
-    let place = format!("{} / {}", count((onnx.table.cursor.at + 1).min(models.len())), count(onnx.table.len()));
-    let about = onnx.table.about(&table(context.language), context.language);
+    let place = format!("{} / {}", count((onnx.table.line() + 1).min(models.len())), count(onnx.table.len()));
+    let about = onnx.table.about();
     let block = look::pane(format!(" {} · {place}{about} ", context.say(words::LIST)), !onnx.inside);
     let empty = match &onnx.models {
         None => Some(Line::styled(context.say(words::SEARCHING), look::DIM)),
@@ -36,82 +35,66 @@ pub(super) fn draw(context: &PageContext<'_>, onnx: &OnnxPage, frame: &mut Frame
     }
     frame.render_widget(block, area);
     let [rows, particulars] = list_areas(onnx, area);
-    let style = |row: usize| if models[row].found.is_ok() { look::PLAIN } else { look::BAD };
-    let source = source(&onnx.models, &onnx.hashes);
-    onnx.table.draw(&table(context.language), &source, context.language, style, frame, rows);
+    onnx.table.draw(frame, rows);
     if let Some(listed) = onnx.marked() {
         draw_particulars(context, onnx, listed, frame, particulars);
     }
 }
 
-/// The models with the hashes of their files, as far as those are known.
-pub(super) struct Models<'m> {
-    pub list: &'m [Listed],
-    hashes: Option<&'m BTreeMap<PathBuf, String>>,
-}
-
-pub(super) fn source<'m>(
-    models: &'m Option<Errand<Vec<Listed>>>,
-    hashes: &'m Option<Errand<BTreeMap<PathBuf, String>>>,
-) -> Models<'m> {
-    let list = models.as_ref().and_then(Errand::get).map_or(&[][..], Vec::as_slice);
-    Models { list, hashes: hashes.as_ref().and_then(Errand::get) }
-}
-
-/// A number of a model that can be read; a dash where it has none.
-fn number<'a>(models: &'a Models<'_>, row: usize, of: fn(&Description) -> Option<usize>) -> Cell<'a> {
-    match &models.list[row].found {
-        Ok(found) => Cell::count(of(found).map(|number| number as u64)),
-        Err(_) => Cell::text(""),
-    }
-}
-
-pub(super) fn table<'m>(language: Language) -> TableKind<Models<'m>> {
+/// Lists the models, with the hashes of their files as far as those are known.
+pub(super) fn fill(
+    sheet: &mut ListSheet,
+    models: &[Listed],
+    hashes: Option<&BTreeMap<PathBuf, String>>,
+    language: Language,
+) {
     let (cells_of_uses, cells_of_can) = if language == Language::Zh { (4, 15) } else { (8, 20) };
-    let columns = vec![
-        Column::text("model", words::MODEL, 0, |models: &Models<'m>, row, _| {
-            let shown = &*models.list[row].shown;
+    sheet.fill(hashes.is_some(), language, || {
+        let columns = vec![
+            text("model", words::MODEL, 0),
+            text("can", words::CAN, cells_of_can),
+            text("precision", words::PRECISION, 9),
+            number("megabytes", words::MEGABYTES, 7),
+            number("hidden", words::HIDDEN, 4).at_least(70),
+            number("length", words::LENGTH, 6).at_least(70),
+            number("vocabulary", words::VOCABULARY, 7).at_least(70),
+            // A narrow list leaves this to the particulars below it.
+            number("uses", words::USES, cells_of_uses).at_least(70),
+            text("hash", words::HASH, 12).at_least(110),
+        ];
+        let row = |listed: &Listed| {
+            let shown = &*listed.shown;
             // Of a model in a folder of its own the folder says enough; ends of paths tell models apart.
-            Cell::text(shown).shown(shown.strip_suffix("/model.onnx").unwrap_or(shown)).with_end()
-        }),
-        Column::text("can", words::CAN, cells_of_can, |models: &Models<'m>, row, language| {
-            match &models.list[row].found {
-                Ok(found) => Cell::text(abilities(found, language)),
-                Err(_) => Cell::text(words::UNREADABLE.to(language)),
+            let model =
+                Cell::text(shown.to_owned()).shown(shown.strip_suffix("/model.onnx").unwrap_or(shown)).with_end();
+            let mut cells = vec![model];
+            match &listed.found {
+                Ok(found) => {
+                    let count = |number: Option<usize>| Cell::count(number.map(|number| number as u64));
+                    cells.extend([
+                        Cell::text(abilities(found, language)),
+                        Cell::text(found.header.precision()),
+                        Cell::number(found.bytes as f64 / 1e6, |size| figures::number(size, 1)),
+                        count(found.hidden()),
+                        count(found.limit),
+                        count(size_of_vocabulary(found)),
+                    ]);
+                }
+                Err(_) => {
+                    cells.push(Cell::text(words::UNREADABLE.to(language)));
+                    cells.resize(7, Cell::text(""));
+                }
             }
-        }),
-        Column::text("precision", words::PRECISION, 9, |models: &Models<'m>, row, _| {
-            Cell::text(models.list[row].found.as_ref().map_or(String::new(), |found| found.header.precision()))
-        }),
-        Column::number("megabytes", words::MEGABYTES, 7, |models: &Models<'m>, row, _| match &models.list[row].found {
-            Ok(found) => Cell::number(found.bytes as f64 / 1e6, |size| figures::number(size, 1)),
-            Err(_) => Cell::text(""),
-        }),
-        Column::number("hidden", words::HIDDEN, 4, |models: &Models<'m>, row, _| {
-            number(models, row, Description::hidden)
-        })
-        .at_least(70),
-        Column::number("length", words::LENGTH, 6, |models: &Models<'m>, row, _| {
-            number(models, row, |found| found.limit)
-        })
-        .at_least(70),
-        Column::number("vocabulary", words::VOCABULARY, 7, |models: &Models<'m>, row, _| {
-            number(models, row, size_of_vocabulary)
-        })
-        .at_least(70),
-        // A narrow list leaves this to the particulars below it.
-        Column::number("uses", words::USES, cells_of_uses, |models: &Models<'m>, row, _| {
-            let listed = &models.list[row];
-            Cell::text(uses(listed)).shown(listed.uses.len().to_string())
-        })
-        .at_least(70),
-        Column::text("hash", words::HASH, 12, |models: &Models<'m>, row, _| {
-            let hash = models.hashes.and_then(|hashes| hashes.get(&models.list[row].file));
-            Cell::text(hash.map_or("", String::as_str))
-        })
-        .at_least(110),
-    ];
-    TableKind { columns, key: |models, row| models.list[row].shown.clone() }
+            let hash = hashes.and_then(|hashes| hashes.get(&listed.file)).cloned();
+            cells.extend([
+                Cell::text(uses(listed)).shown(listed.uses.len().to_string()),
+                Cell::text(hash.unwrap_or_default()),
+            ]);
+            let style = if listed.found.is_ok() { look::PLAIN } else { look::BAD };
+            SheetRow { key: shown.to_owned(), style, cells }
+        };
+        (columns, models.iter().map(row).collect())
+    });
 }
 
 fn size_of_vocabulary(found: &Description) -> Option<usize> {

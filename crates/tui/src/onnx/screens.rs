@@ -253,7 +253,7 @@ fn the_view_scrolls_and_the_mouse_goes_where_it_is_pressed() {
         bench.app.onnx = onnx;
     };
     at_desk(&mut bench, Position::new(5, 7));
-    assert_eq!((bench.app.onnx.table.cursor.at, bench.app.onnx.inside), (2, false));
+    assert_eq!((bench.app.onnx.table.line(), bench.app.onnx.inside), (2, false));
     at_desk(&mut bench, Position::new(5, 20));
     assert!(bench.app.onnx.inside);
     at_desk(&mut bench, Position::new(5, 0));

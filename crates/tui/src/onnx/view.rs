@@ -1,7 +1,7 @@
 //! Draws the page: the machine in a few lines, the models, and the view of the one that is marked.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Margin, Rect};
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
@@ -40,12 +40,12 @@ pub(super) fn panes(onnx: &OnnxPage, page: Rect) -> (Rect, Rect) {
 }
 
 pub(super) fn inner(onnx: &OnnxPage, page: Rect) -> Rect {
-    panes(onnx, page).1.inner(Margin::new(1, 1))
+    look::inside(panes(onnx, page).1)
 }
 
 /// The list and, below it, the particulars of the model that is marked.
 pub(super) fn list_areas(onnx: &OnnxPage, list: Rect) -> [Rect; 2] {
-    let inside = list.inner(Margin::new(1, 1));
+    let inside = look::inside(list);
     let lines = match (list.width < WIDE / 2 || inside.width >= 70, onnx.inside) {
         (true, true) => 0,
         (true, false) => BRIEF,

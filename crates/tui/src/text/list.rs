@@ -7,7 +7,7 @@ use ratatui::widgets::{Paragraph, Wrap};
 
 use super::shown::ShownText;
 use super::strategies::{BUDGETS, StrategyRow};
-use super::{TextFocus, TextPage, Typing, TypingFor, extent, view, words};
+use super::{TextFocus, TextPage, Typing, TypingFor, extent, words};
 use crate::context::PageContext;
 use crate::errand::Errand;
 use crate::field;
@@ -20,7 +20,7 @@ use inkstone_report as report;
 const WIDE: u16 = 100;
 
 pub(super) fn rows(pane: Rect) -> usize {
-    list::rows(view::inside(pane))
+    list::rows(look::inside(pane))
 }
 
 pub(super) fn draw(context: &PageContext<'_>, page: &TextPage, shown: &ShownText, frame: &mut Frame<'_>, pane: Rect) {

@@ -38,7 +38,8 @@ use super::errand::Errand;
 use super::field::Field;
 use super::kit::Zoom;
 use super::list::Cursor;
-use super::page::{Table, WantedStock};
+use super::look;
+use super::page::{Table, WantedStock, turns};
 use super::page_state::{PageState, WHEEL_LINES};
 use inkstone_base::job::Ctx;
 use inkstone_base::language::{Message, Word};
@@ -75,13 +76,13 @@ pub struct TextPage {
     wanted: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum TextFocus {
-    #[default]
-    Text,
-    Cuts,
-    Strategies,
+turns! {
+    enum TextFocus {
+        #[default]
+        Text = "text",
+        Cuts = "cuts",
+        Strategies = "strategies",
+    }
 }
 
 struct Typing {
@@ -107,28 +108,6 @@ impl TextPage {
 
     fn go(&mut self, goal: Goal) {
         (self.goal, self.stale, self.at) = (goal, true, 0);
-    }
-
-    /// True if there is a text with tokens to move among.
-    pub(crate) fn has_tokens(&self) -> bool {
-        self.shown
-            .as_ref()
-            .and_then(|shown| shown.tokens(self.tokeniser))
-            .is_some_and(|tokens| !tokens.ranges.is_empty())
-    }
-
-    pub(crate) fn has_text(&self) -> bool {
-        self.shown.is_some()
-    }
-
-    /// True if a document of the corpus is shown that is not the only one.
-    pub(crate) fn has_other_documents(&self) -> bool {
-        self.shown.as_ref().is_some_and(|shown| shown.count > 1)
-    }
-
-    /// True if the selected strategy is of the user's own.
-    pub(crate) fn selects_own(&self) -> bool {
-        self.selected().is_some_and(|listed| matches!(listed.from, From::Own(_)))
     }
 
     fn selected(&self) -> Option<&ListedStrategy> {
@@ -212,30 +191,25 @@ impl PageState for TextPage {
     }
 
     fn can(&self, action: Action, context: &PageContext<'_>) -> bool {
+        let tokens = self.shown.as_ref().and_then(|shown| shown.tokens(self.tokeniser));
         match action {
-            Action::NextToken | Action::PreviousToken => self.has_tokens(),
-            Action::DocumentAfter | Action::DocumentBefore => self.has_other_documents(),
+            Action::NextToken | Action::PreviousToken => tokens.is_some_and(|tokens| !tokens.ranges.is_empty()),
+            Action::DocumentAfter | Action::DocumentBefore => self.shown.as_ref().is_some_and(|shown| shown.count > 1),
             Action::OwnText => context.workspace.text.is_some(),
-            Action::DropStrategy => self.selects_own(),
-            _ => self.has_text(),
+            Action::DropStrategy => self.selected().is_some_and(|listed| matches!(listed.from, From::Own(_))),
+            _ => self.shown.is_some(),
         }
     }
 
     fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {
-        let panes = view::panes(area, self);
+        let [text, _, list] = view::panes(area, self);
         match action {
             Action::DocumentAfter => self.turn(true, desk),
             Action::DocumentBefore => self.turn(false, desk),
             Action::OwnText => self.open_field(TypingFor::Text),
             Action::AddStrategy => self.open_field(TypingFor::Strategy),
             Action::DropStrategy => self.drop_strategy(),
-            Action::Focus => {
-                self.focus = match self.focus {
-                    TextFocus::Text => TextFocus::Cuts,
-                    TextFocus::Cuts => TextFocus::Strategies,
-                    TextFocus::Strategies => TextFocus::Text,
-                }
-            }
+            Action::Focus => self.focus = self.focus.next(),
             Action::Tokeniser => {
                 let count = desk.workspace.text.as_ref().map_or(1, |bench| bench.tokenisers.len().max(1));
                 self.tokeniser = (self.tokeniser + 1) % count;
@@ -252,11 +226,11 @@ impl PageState for TextPage {
             }
             _ if self.focus == TextFocus::Strategies => {
                 let count = self.shown.as_ref().map_or(0, |shown| shown.listed.len());
-                self.strategy.step(action, count, list::rows(panes.list));
+                self.strategy.step(action, count, list::rows(list));
             }
             _ => {
                 if let Some(shown) = &mut self.shown {
-                    shown.scroll(action, view::text_rows(panes.text));
+                    shown.scroll(action, view::text_rows(text));
                 }
             }
         }
@@ -287,9 +261,9 @@ impl PageState for TextPage {
             shown.cut(bench, desk);
         }
         self.try_out(bench, desk);
-        let panes = view::panes(area, self);
-        self.strategy.arrange(self.shown.as_ref().map_or(0, |shown| shown.listed.len()), list::rows(panes.list));
-        let seen = if panes.text.is_empty() { area } else { panes.text };
+        let [text, _, list] = view::panes(area, self);
+        self.strategy.arrange(self.shown.as_ref().map_or(0, |shown| shown.listed.len()), list::rows(list));
+        let seen = if text.is_empty() { area } else { text };
         let size = (view::text_width(seen), view::text_rows(seen));
         if let Some(shown) = &mut self.shown {
             shown.arrange(self.tokeniser, size, bench, desk);
@@ -353,20 +327,20 @@ impl PageState for TextPage {
     }
 
     fn click(&mut self, at: Position, area: Rect, desk: &Desk<'_>) {
-        let panes = view::panes(area, self);
+        let [text, cuts, list] = view::panes(area, self);
         let Some(shown) = &mut self.shown else { return };
-        if panes.list.contains(at) {
+        if list.contains(at) {
             self.focus = TextFocus::Strategies;
-            self.strategy.click(at, view::inside(panes.list), shown.listed.len());
-        } else if panes.cuts.contains(at) {
+            self.strategy.click(at, look::inside(list), shown.listed.len());
+        } else if cuts.contains(at) {
             self.focus = TextFocus::Cuts;
             let count = desk.workspace.text.as_ref().map_or(0, |bench| bench.tokenisers.len());
-            if let Some(tokeniser) = strips::strip_at(panes.cuts, self.tokeniser, count, at) {
+            if let Some(tokeniser) = strips::strip_at(cuts, self.tokeniser, count, at) {
                 self.tokeniser = tokeniser;
             }
-        } else if panes.text.contains(at) {
+        } else if text.contains(at) {
             self.focus = TextFocus::Text;
-            let body = view::inside(panes.text);
+            let body = look::inside(text);
             if body.contains(at) {
                 let cell = (at.x - body.x) as usize;
                 shown.point(shown.top + (at.y - body.y) as usize, cell.saturating_sub(lines::GUTTER));
@@ -375,14 +349,14 @@ impl PageState for TextPage {
     }
 
     fn wheel(&mut self, at: Position, down: bool, area: Rect, _desk: &Desk<'_>) {
-        let panes = view::panes(area, self);
+        let [text, _, list] = view::panes(area, self);
         let step = if down { Action::Down } else { Action::Up };
         let Some(shown) = &mut self.shown else { return };
         for _ in 0..WHEEL_LINES {
-            if panes.list.contains(at) {
-                self.strategy.step(step, shown.listed.len(), list::rows(panes.list));
+            if list.contains(at) {
+                self.strategy.step(step, shown.listed.len(), list::rows(list));
             } else {
-                shown.scroll(step, view::text_rows(panes.text));
+                shown.scroll(step, view::text_rows(text));
             }
         }
     }

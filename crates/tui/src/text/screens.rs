@@ -347,10 +347,10 @@ fn a_click_moves_the_cursor_the_tokeniser_and_the_strategy() {
     click(&mut bench, area.x + 3 + 4, area.y + 2);
     let screen = bench.screen(LARGE, "");
     assert!(screen.contains("字 23..24") || screen.contains("字 24..25"), "{screen}");
-    let panes = view::panes(area, &bench.app.text);
-    click(&mut bench, panes.cuts.x + 3, panes.cuts.bottom() - 6);
+    let [_, cuts, list] = view::panes(area, &bench.app.text);
+    click(&mut bench, cuts.x + 3, cuts.bottom() - 6);
     assert!(bench.screen(LARGE, "").contains("▶ bert"));
-    click(&mut bench, panes.list.x + 3, panes.list.y + 4);
+    click(&mut bench, list.x + 3, list.y + 4);
     assert!(bench.screen(LARGE, "").contains("截断 3/7"));
     assert_eq!(bench.app.text.focus, TextFocus::Strategies);
 }

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::shown::ShownText;
-use super::{TextFocus, TextPage, cuts, lines, view, words};
+use super::{TextFocus, TextPage, cuts, lines, words};
 use crate::context::PageContext;
 use crate::corpus::PieceKind;
 use crate::{Meaning, figures, look, sentences, width};
@@ -22,7 +22,7 @@ const LEAST: u16 = 3;
 
 /// The strips of a pane, each with its tokeniser: all where there is room, else some with the one in focus.
 fn strips(pane: Rect, tokeniser: usize, count: usize) -> Vec<(usize, Rect)> {
-    let inner = view::inside(pane);
+    let inner = look::inside(pane);
     let gap = u16::from(inner.height >= TALL);
     let height = inner.height.saturating_sub(ABOUT + gap);
     let shown = ((height / LEAST) as usize).clamp(1, count.max(1)).min(count);
@@ -51,7 +51,7 @@ pub(super) fn draw(context: &PageContext<'_>, page: &TextPage, shown: &ShownText
     for (tokeniser, area) in strips {
         draw_strip(context, page, shown, (tokeniser, from), frame, area);
     }
-    let inner = view::inside(pane);
+    let inner = look::inside(pane);
     let about = Rect { y: inner.bottom().saturating_sub(ABOUT), height: ABOUT.min(inner.height), ..inner };
     frame.render_widget(Paragraph::new(under(context, shown, about.width as usize).to_vec()), about);
 }

@@ -1,8 +1,7 @@
 //! Draws the page: the text with what the selected strategy keeps of it, beside it the tokens, below the strategies.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Margin, Rect};
-use ratatui::style::Style;
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph, Wrap};
 
@@ -24,48 +23,33 @@ const WIDE: u16 = 110;
 /// Cells of a document's title in the head of its text, at the least.
 const LEAST_TITLE: usize = 8;
 
-/// The areas of the page; one that is not shown is empty.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct TextPanes {
-    pub(super) text: Rect,
-    pub(super) cuts: Rect,
-    pub(super) list: Rect,
-}
-
-pub(super) fn panes(area: Rect, page: &TextPage) -> TextPanes {
-    let TextPanes { text, cuts, list } = all_panes(area, page);
-    let [text, cuts, list] = page.zoom.areas([text, cuts, list], page.focus as usize, area);
-    TextPanes { text, cuts, list }
-}
-
-fn all_panes(area: Rect, page: &TextPage) -> TextPanes {
-    if area.width >= WIDE {
+/// The areas of the text, the tokens and the strategies; one that is not shown is empty.
+pub(super) fn panes(area: Rect, page: &TextPage) -> [Rect; 3] {
+    let panes = if area.width >= WIDE {
         let strategies = page.shown.as_ref().map_or(0, |shown| shown.listed.len());
         let most = (area.height * 2 / 5).max(5);
         let height = u16::try_from(strategies + 3).unwrap_or(u16::MAX).clamp(5, most);
         let [above, list] = Layout::vertical([Constraint::Min(0), Constraint::Length(height)]).areas(area);
         let [text, cuts] = Layout::horizontal([Constraint::Percentage(60), Constraint::Min(0)]).areas(above);
-        return TextPanes { text, cuts, list };
-    }
-    let share = if page.focus == TextFocus::Text { 35 } else { 48 };
-    let [text, below] = Layout::vertical([Constraint::Min(0), Constraint::Percentage(share)]).areas(area);
-    match page.focus {
-        TextFocus::Strategies => TextPanes { text, list: below, ..TextPanes::default() },
-        TextFocus::Text | TextFocus::Cuts => TextPanes { text, cuts: below, ..TextPanes::default() },
-    }
-}
-
-pub(super) fn inside(pane: Rect) -> Rect {
-    pane.inner(Margin::new(1, 1))
+        [text, cuts, list]
+    } else {
+        let share = if page.focus == TextFocus::Text { 35 } else { 48 };
+        let [text, below] = Layout::vertical([Constraint::Min(0), Constraint::Percentage(share)]).areas(area);
+        match page.focus {
+            TextFocus::Strategies => [text, Rect::default(), below],
+            TextFocus::Text | TextFocus::Cuts => [text, below, Rect::default()],
+        }
+    };
+    page.zoom.areas(panes, page.focus as usize, area)
 }
 
 pub(super) fn text_width(pane: Rect) -> usize {
-    (inside(pane).width as usize).saturating_sub(lines::GUTTER)
+    (look::inside(pane).width as usize).saturating_sub(lines::GUTTER)
 }
 
 /// Lines of text in sight.
 pub(super) fn text_rows(pane: Rect) -> usize {
-    inside(pane).height as usize
+    look::inside(pane).height as usize
 }
 
 pub(crate) fn draw(context: &PageContext<'_>, page: &TextPage, frame: &mut Frame<'_>, area: Rect) {
@@ -78,17 +62,17 @@ pub(crate) fn draw(context: &PageContext<'_>, page: &TextPage, frame: &mut Frame
             _ => Line::raw(context.say(words::NO_TEXT)),
         };
         look::message(line, look::pane(format!(" {} ", context.say(words::ORIGINAL)), true), frame, area);
-        return draw_field(context, page, frame, inside(area));
+        return draw_field(context, page, frame, look::inside(area));
     };
-    let panes = panes(area, page);
-    if !panes.text.is_empty() {
-        draw_text(context, page, shown, frame, panes.text);
+    let [text, cuts, list] = panes(area, page);
+    if !text.is_empty() {
+        draw_text(context, page, shown, frame, text);
     }
-    if !panes.cuts.is_empty() {
-        strips::draw(context, page, shown, frame, panes.cuts);
+    if !cuts.is_empty() {
+        strips::draw(context, page, shown, frame, cuts);
     }
-    if !panes.list.is_empty() {
-        list::draw(context, page, shown, frame, panes.list);
+    if !list.is_empty() {
+        list::draw(context, page, shown, frame, list);
     }
 }
 
@@ -115,7 +99,7 @@ fn draw_text(context: &PageContext<'_>, page: &TextPage, shown: &ShownText, fram
         .title_top(Line::styled(place, look::DIM).right_aligned())
         .title_bottom(foot(context, shown, (pane.width as usize).saturating_sub(width::width(&seen) + 4)))
         .title_bottom(Line::styled(seen, look::DIM).right_aligned());
-    let inner = inside(pane);
+    let inner = look::inside(pane);
     frame.render_widget(block, pane);
     if shown.text().trim().is_empty() {
         let line = Paragraph::new(context.say(words::BLANK)).wrap(Wrap { trim: false });
@@ -135,13 +119,13 @@ fn draw_text(context: &PageContext<'_>, page: &TextPage, shown: &ShownText, fram
 }
 
 /// A line of text behind two signs: how much of it is kept, and whether it is boilerplate.
-fn text_line<'a>(
+fn text_line(
     context: &PageContext<'_>,
-    shown: &'a ShownText,
+    shown: &ShownText,
     kept: Option<&Kept>,
     line: &std::ops::Range<usize>,
     columns: usize,
-) -> Line<'a> {
+) -> Line<'static> {
     let cursor = shown.cursor();
     let glyphs: Vec<(String, usize)> =
         lines::glyphs(shown.text(), line).map(|(glyph, at)| (glyph.text.into_owned(), at)).collect();
@@ -153,21 +137,13 @@ fn text_line<'a>(
     let is_boilerplate = |at: usize| shown.sentence_at(at).is_some_and(goes_as_boilerplate);
     let boilerplate = glyphs.iter().any(|(text, at)| !text.trim().is_empty() && is_boilerplate(*at));
     let mut spans = vec![Span::styled(sign, look::KEY), Span::styled(if boilerplate { "░" } else { " " }, look::NOTE)];
-    let mut used = 0;
-    let mut run: Option<(String, Style)> = None;
-    for (text, at) in glyphs {
-        used += width::width(&text);
-        let style = match kept {
-            _ if cursor.contains(&at) => look::SELECTED,
-            Some(kept) if !holds(&kept.ranges, at) => look::DIM,
-            _ => look::PLAIN,
-        };
-        match &mut run {
-            Some((so_far, same)) if *same == style => so_far.push_str(&text),
-            _ => spans.extend(run.replace((text, style)).map(|(text, style)| Span::styled(text, style))),
-        }
-    }
-    spans.extend(run.map(|(text, style)| Span::styled(text, style)));
+    let used: usize = glyphs.iter().map(|(text, _)| width::width(text)).sum();
+    let style = |at: usize| match kept {
+        _ if cursor.contains(&at) => look::SELECTED,
+        Some(kept) if !holds(&kept.ranges, at) => look::DIM,
+        _ => look::PLAIN,
+    };
+    spans.extend(look::runs(glyphs.iter().map(|(text, at)| (text, style(*at)))));
     // Behind the end of boilerplate stands why it is that, where there is room.
     let ends = boilerplate && !is_boilerplate(line.end) || line.end == shown.text().len();
     if boilerplate

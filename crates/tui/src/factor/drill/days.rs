@@ -83,8 +83,8 @@ impl Days {
 
     /// The title of the list: ` Q5 · 3 / 160 个日期 · 日期▼ `.
     pub(super) fn title(&self, context: &PageContext<'_>) -> String {
-        let place = self.sheet.place(context.say(own::DATES_UNIT), context.language);
-        let order = self.sheet.order(context.language).map(|order| format!(" · {order}")).unwrap_or_default();
+        let place = self.sheet.place(context.say(own::DATES_UNIT));
+        let order = self.sheet.order().map(|order| format!(" · {order}")).unwrap_or_default();
         format!(" Q{} · {place}{order} ", self.quantile)
     }
 }

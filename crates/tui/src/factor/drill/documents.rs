@@ -70,7 +70,7 @@ impl Documents {
     }
 
     pub(super) fn title(&self, context: &PageContext<'_>) -> String {
-        let place = self.sheet.place(context.say(words::DOCUMENTS), context.language);
+        let place = self.sheet.place(context.say(words::DOCUMENTS));
         format!(" {} · {place} ", self.code)
     }
 }

@@ -12,7 +12,6 @@ use super::text::about_words;
 use super::view::{panes, split};
 use super::{Drill, DrillLevel};
 use crate::context::PageContext;
-use crate::errand::Errand;
 use crate::factor::words as own;
 use crate::{figures, look, width, words};
 use inkstone_lab::factor::{TracedCell, TracedDate, TracedDocument, TracedName};
@@ -55,15 +54,6 @@ struct ListFrame {
     outstanding: Option<Line<'static>>,
 }
 
-/// The line in place of an answer: that the answer is being read, or its error. `None` once the answer is there.
-pub(super) fn outstanding<T>(context: &PageContext<'_>, asked: &Errand<T>) -> Option<Line<'static>> {
-    match (asked.get(), asked.fault()) {
-        (Some(_), _) => None,
-        (None, Some(fault)) => Some(Line::styled(fault.to_owned(), look::BAD)),
-        (None, None) => Some(Line::styled(context.say(words::READING), look::DIM)),
-    }
-}
-
 fn frame_of(context: &PageContext<'_>, drill: &Drill) -> ListFrame {
     let dim = |text: String| (text, look::DIM);
     match (drill.level(), drill) {
@@ -71,7 +61,7 @@ fn frame_of(context: &PageContext<'_>, drill: &Drill) -> ListFrame {
             title: days.title(context),
             empty: days.asked.get().filter(|days| days.is_empty()).map(|_| own::NO_DATES),
             about: dim(format!(" {}", context.say(own::EACH_ALIKE))),
-            outstanding: outstanding(context, &days.asked),
+            outstanding: context.outstanding(&days.asked),
             ..ListFrame::default()
         },
         (DrillLevel::Names, Drill { names: Some(names), .. }) => {
@@ -80,7 +70,7 @@ fn frame_of(context: &PageContext<'_>, drill: &Drill) -> ListFrame {
                 title: names.title(context),
                 bottom: names.asked.get().map(|date| dim(alignment(context, date))),
                 about: (about.unwrap_or_default(), look::NOTE),
-                outstanding: outstanding(context, &names.asked),
+                outstanding: context.outstanding(&names.asked),
                 ..ListFrame::default()
             }
         }
@@ -92,7 +82,7 @@ fn frame_of(context: &PageContext<'_>, drill: &Drill) -> ListFrame {
                 bottom: marked.map(|(cell, _)| dim(about_reading(context, cell))),
                 empty: none.map(|_| words::NO_DOCUMENTS_BEHIND),
                 about: (marked.map(|(_, document)| about_document(context, document)).unwrap_or_default(), look::NOTE),
-                outstanding: outstanding(context, &documents.asked),
+                outstanding: context.outstanding(&documents.asked),
                 ..ListFrame::default()
             }
         }
@@ -118,7 +108,7 @@ pub(super) fn draw(context: &PageContext<'_>, drill: &Drill, zoomed: bool, frame
     let instead = around.outstanding.or(around.empty.map(|word| Line::raw(context.say(word))));
     match (instead, drill.sheet()) {
         (Some(line), _) => frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }), inner),
-        (None, Some(sheet)) => sheet.draw(context.language, frame, inner),
+        (None, Some(sheet)) => sheet.draw(frame, inner),
         (None, None) => {}
     }
     let about = width::cut(&around.about.0, below.width as usize);
@@ -134,15 +124,15 @@ fn draw_ahead(context: &PageContext<'_>, ahead: &Ahead, frame: &mut Frame<'_>, a
         Ahead::Documents(_, documents) => {
             let title = width::cut(&documents.title(context), usize::from(area.width.saturating_sub(2)));
             let inner = look::framed(look::pane(title, false), frame, area);
-            match outstanding(context, &documents.asked) {
+            match context.outstanding(&documents.asked) {
                 Some(line) => frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }), inner),
-                None => documents.sheet.draw(context.language, frame, inner),
+                None => documents.sheet.draw(frame, inner),
             }
         }
         Ahead::Text { title, asked, lines, .. } => {
             let title = width::cut(&format!(" {title} "), usize::from(area.width.saturating_sub(2)));
             let inner = look::framed(look::pane(title, false), frame, area);
-            let lines = match outstanding(context, asked) {
+            let lines = match context.outstanding(asked) {
                 Some(line) => vec![line],
                 None => lines.iter().take(usize::from(inner.height)).map(|line| Line::raw(line.as_str())).collect(),
             };

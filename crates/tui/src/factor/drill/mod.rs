@@ -334,8 +334,8 @@ impl Drill {
     }
 
     /// Does a command that changes this list alone; false where it is none of the list.
-    pub(super) fn act(&mut self, action: Action, zoomed: bool, page: Rect, desk: &Desk<'_>) -> bool {
-        let (level, area, chooses_layer) = (self.level(), self.list_area(page, zoomed), self.can_filter());
+    pub(super) fn act(&mut self, action: Action, page: Rect) -> bool {
+        let (level, chooses_layer) = (self.level(), self.can_filter());
         self.way = None;
         let Some(sheet) = self.sheet_mut() else {
             let action = if action == Action::MarkRow { Action::PageDown } else { action };
@@ -350,22 +350,21 @@ impl Drill {
             other => other,
         };
         match (level, action) {
-            (DrillLevel::Days, Action::Sort) => sheet.sort_by_next(&days::ORDERS, desk.language),
-            (DrillLevel::Names, Action::Sort) => sheet.sort_by_next(&names::ORDERS, desk.language),
-            (_, Action::Sort) => return sheet.act(Action::SortTable, desk.language, area),
+            (DrillLevel::Days, Action::Sort) => sheet.sort_by_next(&days::ORDERS),
+            (DrillLevel::Names, Action::Sort) => sheet.sort_by_next(&names::ORDERS),
+            (_, Action::Sort) => return sheet.act(Action::SortTable),
             (DrillLevel::Names, Action::Quantile) if chooses_layer => {
                 self.names.iter_mut().for_each(Names::next_quantile);
             }
-            _ => return sheet.act(action, desk.language, area),
+            _ => return sheet.act(action),
         }
         true
     }
 
-    pub(super) fn click(&mut self, at: Position, zoomed: bool, page: Rect, desk: &Desk<'_>) {
+    pub(super) fn click(&mut self, at: Position, page: Rect) {
         self.way = None;
-        let area = self.list_area(page, zoomed);
         match self.sheet_mut() {
-            Some(sheet) => drop(sheet.click(at, desk.language, area)),
+            Some(sheet) => drop(sheet.click(at)),
             None => self.sentences.iter_mut().for_each(|sentences| sentences.click(at, page)),
         }
     }
@@ -393,7 +392,7 @@ impl Drill {
             tokens::fill(words, sentence, area.width, desk);
         }
         if let Some(sheet) = self.sheet_mut() {
-            sheet.arrange(desk.language, area);
+            sheet.arrange(area);
         }
         self.go_on(desk);
         self.look_ahead(page, zoomed, desk);
@@ -466,7 +465,7 @@ impl Drill {
     /// The list of the level, for copying.
     pub(super) fn table(&self, desk: &Desk<'_>) -> Option<Table> {
         match self.sheet() {
-            Some(sheet) => Some(sheet.copied(desk.language)),
+            Some(sheet) => Some(sheet.copied()),
             None => self.sentences.as_ref()?.table(desk),
         }
     }

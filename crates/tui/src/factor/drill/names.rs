@@ -122,8 +122,8 @@ impl Names {
     /// The title of the list: ` 2024-03-15 · Q5 · 3 / 40 只 · 取值▼ `.
     pub(super) fn title(&self, context: &PageContext<'_>) -> String {
         let quantile = if self.quantile > 0 { format!(" · Q{}", self.quantile) } else { String::new() };
-        let place = self.sheet.place(context.say(words::NAMES_UNIT), context.language);
-        let order = self.sheet.order(context.language).map(|order| format!(" · {order}")).unwrap_or_default();
+        let place = self.sheet.place(context.say(words::NAMES_UNIT));
+        let order = self.sheet.order().map(|order| format!(" · {order}")).unwrap_or_default();
         format!(" {}{quantile} · {place}{order} ", self.day())
     }
 

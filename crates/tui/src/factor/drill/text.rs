@@ -2,11 +2,9 @@
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::lists::outstanding;
 use super::sentences::{SentenceLine, Sentences};
 use super::view::{MARGIN, mark, panes, text_panes};
 use crate::context::PageContext;
@@ -18,7 +16,7 @@ use inkstone_base::language::Language;
 
 pub(super) fn draw_text(context: &PageContext<'_>, sentences: &Sentences, frame: &mut Frame<'_>, page: Rect) {
     let [_, text, below] = text_panes(page);
-    if let Some(line) = outstanding(context, &sentences.asked) {
+    if let Some(line) = context.outstanding(&sentences.asked) {
         return look::message(line, look::pane(format!(" {} ", sentences.doc_id), true), frame, text);
     }
     let all = sentences.asked.get().map_or(0, Vec::len);
@@ -79,21 +77,10 @@ fn text_line<'a>(
     // Without words the sentence as a whole has the colour.
     let base = if explained.by == ExplainedBy::Omission { look::of_sign(value, red_up) } else { look::PLAIN };
     let plain = if marked { base.patch(look::STRONG) } else { base };
-    let style_of = |given: f64| match given {
-        0.0 => plain,
-        given => look::of_sign(given, red_up).patch(look::STRONG),
-    };
-    let mut run: Option<(Style, String)> = None;
-    for (glyph, given) in &line.glyphs {
-        match run.as_mut().filter(|run| run.0 == style_of(*given)) {
-            Some(run) => run.1 += glyph,
-            None => {
-                spans.extend(run.take().map(|(style, text)| Span::styled(text, style)));
-                run = Some((style_of(*given), glyph.clone()));
-            }
-        }
-    }
-    spans.extend(run.map(|(style, text)| Span::styled(text, style)));
+    spans.extend(look::runs(line.glyphs.iter().map(|(glyph, given)| match given {
+        0.0 => (glyph, plain),
+        given => (glyph, look::of_sign(*given, red_up).patch(look::STRONG)),
+    })));
     Line::from(spans)
 }
 

@@ -26,7 +26,7 @@ pub(super) fn fill(sheet: &mut ListSheet, sentence: &ExplainedSentence, width: u
         let sizes = || words.iter().map(|word| word.value.abs()).filter(|size| size.is_finite());
         let (largest, total) = (sizes().fold(0.0, f64::max), sizes().sum::<f64>());
         let row = |word: &&ExplainedWord| {
-            let negated = if word.negated { desk.say(own::YES) } else { "" };
+            let negated = if word.negated { desk.say(crate::words::YES) } else { "" };
             let degree = f64::from(word.degree);
             let degree_shown = if degree == 1.0 { String::new() } else { format!("×{}", figures::number(degree, 1)) };
             let cells = vec![
