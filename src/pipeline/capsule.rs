@@ -68,7 +68,9 @@ pub(super) fn stages(config: &Config, project: &Project, state: &State) -> Resul
         let Some((key, made)) = state.key_of(&id) else { continue };
         let output = match &id {
             StageId::Ingest => {
-                hash_of_files([project.documents().files()?, vec![project.prices(), project.securities()]].concat())?
+                let relations = Some(project.relations()).filter(|path| path.exists());
+                let tables = [project.prices(), project.securities()].into_iter().chain(relations);
+                hash_of_files(project.documents().files()?.into_iter().chain(tables).collect())?
             }
             StageId::Clean => hash_of_files(project.clean().files()?)?,
             StageId::Link => hash_of_files(project.links().files()?)?,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 
+use super::market::relations;
 use super::over_gaps;
 use crate::config::Config;
 use inkstone_base::data::{Key, Report, TooLittle};
@@ -12,7 +13,7 @@ use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure, message};
 use inkstone_corpus::ingest;
 use inkstone_features::extract::{self, Gate, SignalSources};
-use inkstone_lab::factor::{self, Factor, Inputs, Plan, Signal};
+use inkstone_lab::factor::{self, Factor, GraphInputs, Inputs, Plan, Signal};
 use inkstone_market::Market;
 use inkstone_market::table::DailyTable;
 use inkstone_store::Reader;
@@ -32,7 +33,7 @@ impl FactorBuilder<'_> {
     pub(super) fn build(&self, params: &factor::Params, sets: &BTreeMap<String, Key>, ctx: &Ctx) -> Result<Factor> {
         let plan = Plan::new(params)?;
         let (signals, _) = self.signals(params, &plan, sets, ctx)?;
-        Ok(self.build_from_signals(params, &plan, &signals, ctx)?.0)
+        Ok(self.build_from_signals(params, &plan, &signals, None, ctx)?.0)
     }
 
     /// The signals of the documents in the readings of the plan.
@@ -77,18 +78,22 @@ impl FactorBuilder<'_> {
         Ok((signals, report))
     }
 
-    /// The factor of these signals and of the factors that were built before.
+    /// The factor of these signals and of the factors that were built before; with a seed, its graphs are rewired by it.
     pub(super) fn build_from_signals(
         &self,
         params: &factor::Params,
         plan: &Plan,
         signals: &[Signal],
+        rewired: Option<u64>,
         ctx: &Ctx,
     ) -> Result<(Factor, Report)> {
         let others: Vec<Factor> =
             plan.factors().iter().map(|name| read_factor(name, self.project, self.market)).collect::<Result<_>>()?;
         let factors: Vec<&Factor> = others.iter().collect();
-        let inputs = Inputs { market: self.market, cutoff: self.config.market.cutoff, signals, factors: &factors };
+        let relations = if plan.reads_relations() { relations(self.project)? } else { Vec::new() };
+        let graphs = GraphInputs { relations: &relations, rewired };
+        let cutoff = self.config.market.cutoff;
+        let inputs = Inputs { market: self.market, cutoff, signals, factors: &factors, graphs };
         let (mut factor, mut report) = factor::build(plan, &inputs, params, ctx)?;
         let gaps = ingest::gaps(self.project)?;
         over_gaps::look(&mut factor, plan, self.market, &gaps, params.gaps, &mut report);

@@ -66,7 +66,7 @@ impl PipelineRun<'_> {
                 let market = needed(&self.market)?;
                 let builder = FactorBuilder { store: &store, market, project: &self.project, config };
                 let (signals, mut report) = builder.signals(params, &plan, &self.sets, self.ctx)?;
-                let (factor, built) = builder.build_from_signals(params, &plan, &signals, self.ctx)?;
+                let (factor, built) = builder.build_from_signals(params, &plan, &signals, None, self.ctx)?;
                 report.fact("values", built.rows_out);
                 report.facts.extend(built.facts);
                 frames::write_parquet(&self.project.signals(&params.name), &mut signals_to_frame(&signals)?)?;
@@ -113,7 +113,8 @@ impl PipelineRun<'_> {
         let sets: Vec<Option<&Key>> = plan.features().iter().map(|name| self.sets.get(name)).collect();
         let factors: Vec<Option<&Key>> = plan.factors().iter().map(|name| built.get(name.as_str())).collect();
         let (market_rules, corpus, prices) = (&self.config.market, self.corpus, self.prices);
-        Key::of_json(&(version::FACTOR, "factor", params, market_rules, sets, factors, corpus, prices))
+        let key = Key::of_json(&(version::FACTOR, "factor", params, market_rules, sets, factors, corpus, prices));
+        if plan.reads_relations() { Key::of_json(&(key, self.relations)) } else { key }
     }
 
     /// Leaves factors out; fails where none is left.

@@ -217,7 +217,8 @@ impl Forecaster<'_> {
             let others = plan.factors().iter().map(|name| StageId::Factor(name.clone()));
             let sources: Vec<StageId> = [StageId::Link].into_iter().chain(features).chain(others).collect();
             let mut reads = self.reads(&sources);
-            if self.due.changes(Table::Prices) {
+            let reads_relations = plan.reads_relations() && self.due.changes(Table::Relations);
+            if self.due.changes(Table::Prices) || reads_relations {
                 reads = reads.or(Some(DueReason::Reads { stage: StageId::Ingest.to_string() }));
             }
             let built =

@@ -77,7 +77,8 @@ fn seals(config: &Config, project: &Project, ctx: &Ctx) -> Result<Vec<Damage>> {
 
 /// The tables and JSON files of a project, by the names that this program gives. Other files in its folders are the user's.
 fn sealed(config: &Config, project: &Project) -> Result<Vec<PathBuf>> {
-    let mut files = vec![project.prices(), project.securities(), project.ingest_log(), project.state()];
+    let mut files =
+        vec![project.prices(), project.securities(), project.relations(), project.ingest_log(), project.state()];
     for parts in [project.documents(), project.clean(), project.links(), project.structure()] {
         files.extend(parts.numbered("parquet")?);
         files.extend(parts.numbered("json")?);

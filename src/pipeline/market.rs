@@ -9,12 +9,12 @@ use inkstone_base::code::Code;
 use inkstone_base::data::Key;
 use inkstone_base::disk;
 use inkstone_base::language::Word;
-use inkstone_base::message;
+use inkstone_base::{ensure, message};
 use inkstone_corpus::ingest;
 use inkstone_corpus::link::{LearnedName, read_names};
 use inkstone_features::plan::Plan;
 use inkstone_market::table::DailyTable;
-use inkstone_market::{LazyMarket, Market, Security, securities_from_frame};
+use inkstone_market::{LazyMarket, Market, Relation, Security, relations_from_frame, securities_from_frame};
 use inkstone_tables::frames::{self, ParquetColumns};
 use inkstone_tables::project::Project;
 
@@ -73,6 +73,18 @@ pub(super) fn named_securities(project: &Project) -> Result<Vec<Security>> {
     }
     named.extend(shown.into_values().map(|learned| Security { name: learned.name, ..Security::unnamed(learned.code) }));
     Ok(named)
+}
+
+/// The table of relations of a project, which factors that spread numbers over it cannot do without.
+pub(super) fn relations(project: &Project) -> Result<Vec<Relation>> {
+    let path = project.relations();
+    ensure!(
+        path.exists(),
+        "graph = relations 需要关系表：请添加 table = \"relations\" 的 [[source]]",
+        "graph = relations needs a table of relations: add a [[source]] with table = \"relations\""
+    );
+    relations_from_frame(&frames::read_parquet(&path, None)?)
+        .with_context(|| message!("关系表 {}", "the table of relations {}", path.display()))
 }
 
 /// The market of a project's own table of prices.

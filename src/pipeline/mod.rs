@@ -189,6 +189,7 @@ struct PipelineRun<'a> {
     prices: Key,
     /// Key of the codes that have prices.
     price_codes: Key,
+    relations: Key,
     market: Option<LazyMarket>,
     /// Feature sets by name of the feature.
     sets: BTreeMap<String, Key>,
@@ -217,6 +218,7 @@ impl<'a> PipelineRun<'a> {
             rewritten: BTreeMap::new(),
             prices: Key::default(),
             price_codes: Key::default(),
+            relations: Key::default(),
             market: None,
             sets: BTreeMap::new(),
             factors: Vec::new(),
@@ -290,6 +292,7 @@ impl<'a> PipelineRun<'a> {
         let keys = ingest::table_keys(&self.project)?;
         (self.corpus, self.price_codes) = (keys.documents, keys.price_codes);
         self.prices = hash_if_there(&self.project.prices())?;
+        self.relations = hash_if_there(&self.project.relations())?;
         Ok(())
     }
 

@@ -29,7 +29,7 @@ use inkstone_lab::backtest::{self, FactorBeside, Outcome, events};
 use inkstone_lab::factor::{self, Factor, Plan, Signal, signals_from_frame};
 use inkstone_lab::ledger::{self, Looks};
 use inkstone_lab::lint;
-use inkstone_lab::lint::{Masked, Subject, TextReading, Texts, Verdict};
+use inkstone_lab::lint::{Masked, Rewire, Subject, TextReading, Texts, Verdict};
 use inkstone_market::Market;
 use inkstone_report::{FactorReport, factor_charts, factor_html, png};
 use inkstone_store::Store;
@@ -374,7 +374,8 @@ fn lint_factor(
     };
     let readings: Vec<TextReading> = plan.readings().into_iter().map(reading).collect();
     let crawled = crawled_columns(plan, &behind, project)?;
-    let rebuild = |signals: &[Signal]| Ok(builder.build_from_signals(params, plan, signals, ctx)?.0);
+    let rebuild = |signals: &[Signal]| Ok(builder.build_from_signals(params, plan, signals, None, ctx)?.0);
+    let rewire = |seed: u64| Ok(builder.build_from_signals(params, plan, &signals, Some(seed), ctx)?.0);
     let texts = plan.reads_documents().then(|| Texts {
         signals: &signals,
         documents: &evidence.documents,
@@ -385,7 +386,8 @@ fn lint_factor(
         rebuild: &rebuild,
     });
     let (backtest, factors) = (&config.backtest, Some(plan.factors()));
-    let subject = Subject { factor: &factor, market, backtest, times_assumed: false, texts, factors, masked };
+    let rewire: Option<Rewire<'_>> = if plan.has_graphs() { Some(&rewire) } else { None };
+    let subject = Subject { factor: &factor, market, backtest, times_assumed: false, texts, factors, masked, rewire };
     let (verdicts, report) = lint::run(&subject, &config.lint, ctx)?;
     disk::write_json(&project.lint(&params.name), &verdicts)?;
     Ok(report)

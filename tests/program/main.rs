@@ -55,6 +55,7 @@ mod plain_user;
 mod plan;
 #[cfg(unix)]
 mod reading;
+mod relations;
 #[cfg(unix)]
 mod rewrite;
 mod search;

@@ -22,6 +22,7 @@ mod calendar;
 mod lazy;
 mod panel;
 mod prices;
+mod relation;
 mod security;
 pub mod table;
 mod tradability;
@@ -34,6 +35,7 @@ pub use calendar::{AUCTION, CLOSE, Calendar, Cutoff, OPEN, OffCalendar};
 pub use lazy::LazyMarket;
 pub use panel::Panel;
 pub use prices::{Market, Price};
+pub use relation::{Relation, relations_from_frame, relations_to_frame};
 pub use security::{Security, dates_column, dates_of, securities_from_frame, securities_to_frame};
 pub use tradability::{Gate, LimitRule, Tradability};
 

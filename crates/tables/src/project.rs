@@ -126,6 +126,11 @@ impl Project {
         self.dir.join("securities.parquet")
     }
 
+    /// The dated relations between securities (`inkstone_market::Relation`).
+    pub fn relations(&self) -> PathBuf {
+        self.dir.join("relations.parquet")
+    }
+
     /// The log of ingest: files, encodings, hashes, counts.
     pub fn ingest_log(&self) -> PathBuf {
         self.dir.join("ingest.json")

@@ -172,6 +172,7 @@ pub(super) const FACTS: &[(&str, &str)] = &[
     ("refused_files", "拒收的文件"),
     ("refused_names", "剔除的名称"),
     ("reposts", "转载"),
+    ("relations", "关系数"),
     ("resumed", "从中断处继续"),
     ("rounds", "轮数"),
     ("rows", "行数"),

@@ -57,6 +57,17 @@ impl MappedRow<'_> {
     }
 
     pub(super) fn time(&self, field: &str) -> Result<Option<Moment>, RowFault> {
+        match self.any_time(field)? {
+            Some(moment) if self.begins(moment) > self.rules.latest => {
+                let fault = self.fault(field, reason::FUTURE_TIME, &self.value(field).unwrap_or_default());
+                Err(RowFault { until: Some(self.begins(moment)), ..fault })
+            }
+            moment => Ok(moment),
+        }
+    }
+
+    /// A time that may lie in the future, as the end of a contract does.
+    pub(super) fn any_time(&self, field: &str) -> Result<Option<Moment>, RowFault> {
         let Some(text) = self.value(field) else { return Ok(None) };
         let parsed = match self.rules.mapping.pick(field) {
             FieldRule::Two(i, j) => {
@@ -64,14 +75,7 @@ impl MappedRow<'_> {
             }
             _ => self.rules.time_format.parse(&text),
         };
-        match parsed {
-            Err(error) => Err(self.fault(field, error.reason(), &text)),
-            Ok(moment) if self.begins(moment) > self.rules.latest => {
-                let fault = self.fault(field, reason::FUTURE_TIME, &text);
-                Err(RowFault { until: Some(self.begins(moment)), ..fault })
-            }
-            Ok(moment) => Ok(Some(moment)),
-        }
+        parsed.map(Some).map_err(|error| self.fault(field, error.reason(), &text))
     }
 
     /// True if a day is in the sealed period.

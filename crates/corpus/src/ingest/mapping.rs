@@ -250,11 +250,22 @@ const SECURITIES: &[(&str, &[&str])] = &[
     ("aliases", &["aliases", "alias", "formernames", "曾用名", "曾用简称", "别名", "全称", "公司全称"]),
 ];
 
+const RELATIONS: &[(&str, &[&str])] = &[
+    ("from", &["from", "fromcode", "supplier", "code", "tscode", "证券代码", "股票代码", "公司代码", "代码"]),
+    ("to", &["to", "tocode", "customer", "relatedcode", "peercode", "关联代码", "关联方代码", "客户代码", "对方代码"]),
+    ("kind", &["kind", "relation", "relationtype", "type", "关系", "关系类型", "类型"]),
+    ("weight", &["weight", "share", "ratio", "权重", "占比", "比例"]),
+    ("valid_from", &["validfrom", "startdate", "begindate", "开始日期", "起始日期", "生效日期"]),
+    ("valid_to", &["validto", "enddate", "结束日期", "截止日期", "失效日期"]),
+    ("known_at", &["knownat", "publishedat", "anndate", "publishdate", "公告日期", "公告时间", "披露日期", "发布日期"]),
+];
+
 fn table(table: Table) -> &'static [(&'static str, &'static [&'static str])] {
     match table {
         Table::Documents => DOCUMENTS,
         Table::Prices => PRICES,
         Table::Securities => SECURITIES,
+        Table::Relations => RELATIONS,
     }
 }
 
@@ -401,6 +412,9 @@ impl Mapping {
                 lacking.extend(["date", "code", "close"].into_iter().filter(|f| absent(f)).map(Message::same))
             }
             Table::Securities => lacking.extend(["code", "name"].into_iter().filter(|f| absent(f)).map(Message::same)),
+            Table::Relations => {
+                lacking.extend(["from", "to", "known_at"].into_iter().filter(|f| absent(f)).map(Message::same))
+            }
         }
         lacking
     }

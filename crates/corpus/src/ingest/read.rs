@@ -18,6 +18,7 @@ use crate::ingest::prices::{self, Prices, Taken};
 use crate::ingest::reader::{OpenFile, Resume};
 use crate::ingest::reason;
 use crate::ingest::rejects::Reject;
+use crate::ingest::relations::{self, Relations};
 use crate::ingest::row::{Cells, RowFault, SourceRow};
 use crate::ingest::securities::{self, Securities};
 use crate::ingest::times::{self, TimeFormat};
@@ -206,6 +207,20 @@ pub(super) fn read_securities(
         Ok(into.take(security).err().map(|key| RowFault::new("code, from", "duplicate code and first day", &key)))
     };
     read_unit(unit, content, None, rejects, setting, |fields, _| securities::security(fields), take)
+}
+
+pub(super) fn read_relations(
+    unit: &ReadUnit<'_>,
+    content: &Content,
+    into: &mut Relations,
+    rejects: &Path,
+    setting: &ReadSetting<'_>,
+) -> Result<FileEntry> {
+    let take = |relation: inkstone_market::Relation| {
+        let fault = |key: String| RowFault::new("from, to, kind, known_at", "relation that an earlier row has", &key);
+        Ok(into.take(relation).err().map(fault))
+    };
+    read_unit(unit, content, None, rejects, setting, |fields, _| relations::relation(fields), take)
 }
 
 /// Reads all rows of a unit; `take` gives a fault for a row that is good in itself but cannot be kept.

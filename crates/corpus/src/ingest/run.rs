@@ -22,6 +22,7 @@ use crate::ingest::prices::{PastPrice, Prices};
 use crate::ingest::read::{self, ReadSetting, Staged};
 use crate::ingest::reason;
 use crate::ingest::rejects::RejectLines;
+use crate::ingest::relations::Relations;
 use crate::ingest::revisions::Revisions;
 use crate::ingest::securities::Securities;
 use crate::ingest::source::{Source, Table};
@@ -70,7 +71,7 @@ pub(super) fn run_at(
     let (mut units, passed_over) = files::find(sources, base)?;
     let place = |unit: &ReadUnit<'_>| match unit.source.table {
         Table::Prices => params.precedence.iter().position(|name| *name == unit.source.name),
-        Table::Documents | Table::Securities => None,
+        Table::Documents | Table::Securities | Table::Relations => None,
     };
     units.sort_by_key(|unit| place(unit).unwrap_or(usize::MAX));
     let there = units.iter().map(|unit| (unit.source.name.as_str(), unit.path.as_str())).collect();
@@ -145,6 +146,18 @@ struct IngestedFile {
     new_rejects: Option<PathBuf>,
 }
 
+/// True if rows that are appended to a file of the table are read alone.
+fn is_appended_to(table: Table) -> bool {
+    matches!(table, Table::Documents | Table::Prices)
+}
+
+/// The tables that are one file each, as they are read.
+struct DailyAndDatedTables {
+    prices: Prices,
+    securities: Securities,
+    relations: Relations,
+}
+
 /// Has all files of a table read from their beginnings.
 fn read_all(tasks: &mut [FileTask<'_>], table: Table) {
     tasks.iter_mut().filter(|task| task.unit.source.table == table).for_each(|task| task.state = FileWork::Fresh);
@@ -179,14 +192,14 @@ impl<'a> IngestRun<'a> {
             let damaged = known.is_some_and(|i| self.again.contains(&i));
             let state = match entry.filter(|_| !damaged) {
                 Some(entry) if entry.size == content.size && entry.hash == content.hash => FileWork::Kept,
-                Some(entry) if content.grown && entry.table != Table::Securities => FileWork::Grown,
+                Some(entry) if content.grown && is_appended_to(entry.table) => FileWork::Grown,
                 _ => FileWork::Fresh,
             };
             tasks.push(FileTask { unit, content, settings, known, state });
         }
-        // Prices and securities are one table each: when one of their files changes, all are read. But rows that are appended to the prices,
-        // in files that were read or in others, are read alone.
-        for table in [Table::Prices, Table::Securities] {
+        // Prices, securities and relations are one table each: when one of their files changes, all are read. But rows that are appended to
+        // the prices, in files that were read or in others, are read alone.
+        for table in [Table::Prices, Table::Securities, Table::Relations] {
             let before = self.log.files.iter().filter(|f| f.table == table).count();
             let mine = || tasks.iter().filter(|t| t.unit.source.table == table);
             let known = mine().filter(|t| t.state != FileWork::Fresh).count();
@@ -234,7 +247,11 @@ impl<'a> IngestRun<'a> {
         };
         let is_appended = of_prices(&|state| state != FileWork::Fresh) && of_prices(&|state| state != FileWork::Kept);
         let earlier = is_appended.then(|| self.project.prices());
-        let (mut prices, mut securities) = (Prices::new(staged(Table::Prices), earlier)?, Securities::default());
+        let mut read = DailyAndDatedTables {
+            prices: Prices::new(staged(Table::Prices), earlier)?,
+            securities: Securities::default(),
+            relations: Relations::default(),
+        };
         let mut files_of: BTreeMap<&str, usize> = BTreeMap::new();
         tasks.iter().for_each(|t| *files_of.entry(&t.unit.source.name).or_default() += 1);
         let may_be_empty = |task: &FileTask<'_>| {
@@ -247,7 +264,7 @@ impl<'a> IngestRun<'a> {
             outcomes.push(match (task.state, task.known) {
                 (FileWork::Kept, Some(i)) => self.kept(i),
                 _ if task.content.size == 0 && may_be_empty(task) => self.empty(task),
-                _ => self.read(task, &mut ids, &mut prices, &mut securities)?,
+                _ => self.read(task, &mut ids, &mut read)?,
             });
         }
         let mut pieces = Vec::new();
@@ -279,7 +296,10 @@ impl<'a> IngestRun<'a> {
         log.rejects = disk::hash_file(&rejects)?;
         let mut files = vec![(rejects, self.project.rejects())];
         let mut gone = Vec::new();
-        for (table, place) in [(Table::Prices, self.project.prices()), (Table::Securities, self.project.securities())] {
+        let DailyAndDatedTables { mut prices, securities, relations } = read;
+        let (mut securities, mut relations) = (Some(securities), Some(relations));
+        for table in [Table::Prices, Table::Securities, Table::Relations] {
+            let Some(place) = table.file(self.project) else { continue };
             let mut mine = tasks.iter().filter(|t| t.unit.source.table == table).peekable();
             let staged = staged(table);
             if mine.peek().is_none() {
@@ -300,7 +320,8 @@ impl<'a> IngestRun<'a> {
                         log.prices_twice = earlier.and(written.twice);
                         log.price_findings = written.findings;
                     }
-                    _ => std::mem::take(&mut securities).write(&staged)?,
+                    Table::Relations => relations.take().unwrap_or_default().write(&staged)?,
+                    _ => securities.take().unwrap_or_default().write(&staged)?,
                 }
                 log.tables.insert(table.name().to_owned(), disk::key_of(&staged)?);
                 files.push((staged, place));
@@ -405,13 +426,7 @@ impl<'a> IngestRun<'a> {
         IngestedFile { entry, pieces: Vec::new(), kept_rejects: 0, new_rejects: None }
     }
 
-    fn read(
-        &self,
-        task: &FileTask<'_>,
-        ids: &mut Ids,
-        prices: &mut Prices,
-        securities: &mut Securities,
-    ) -> Result<IngestedFile> {
+    fn read(&self, task: &FileTask<'_>, ids: &mut Ids, into: &mut DailyAndDatedTables) -> Result<IngestedFile> {
         let unit = &task.unit;
         let setting = ReadSetting {
             base: self.base,
@@ -428,8 +443,13 @@ impl<'a> IngestRun<'a> {
         let known = grown.map(|i| &self.log.files[i]);
         let table_entry = match unit.source.table {
             Table::Documents => None,
-            Table::Prices => Some(read::read_prices(unit, &task.content, known, prices, &rejects, &setting)?),
-            Table::Securities => Some(read::read_securities(unit, &task.content, securities, &rejects, &setting)?),
+            Table::Prices => Some(read::read_prices(unit, &task.content, known, &mut into.prices, &rejects, &setting)?),
+            Table::Securities => {
+                Some(read::read_securities(unit, &task.content, &mut into.securities, &rejects, &setting)?)
+            }
+            Table::Relations => {
+                Some(read::read_relations(unit, &task.content, &mut into.relations, &rejects, &setting)?)
+            }
         };
         if let Some(entry) = table_entry {
             let kept_rejects = known.map_or(0, FileEntry::rejects);

@@ -1,7 +1,7 @@
 //! A `[[source]]` table of the configuration: paths of the files, their content, and their columns.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
@@ -13,6 +13,7 @@ use inkstone_base::encoding::Charset;
 use inkstone_base::language::{LINES, Message};
 use inkstone_base::limits;
 use inkstone_base::{bail, message};
+use inkstone_tables::project::Project;
 
 /// Which of the project's tables a source fills.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -25,6 +26,8 @@ pub enum Table {
     Prices,
     /// The dated table of securities ([`inkstone_market::Security`]).
     Securities,
+    /// Dated relations between securities ([`inkstone_market::Relation`]).
+    Relations,
 }
 
 impl Table {
@@ -34,6 +37,17 @@ impl Table {
             Table::Documents => "documents",
             Table::Prices => "prices",
             Table::Securities => "securities",
+            Table::Relations => "relations",
+        }
+    }
+
+    /// The file of a table that is one; documents lie in parts.
+    pub(super) fn file(self, project: &Project) -> Option<PathBuf> {
+        match self {
+            Table::Documents => None,
+            Table::Prices => Some(project.prices()),
+            Table::Securities => Some(project.securities()),
+            Table::Relations => Some(project.relations()),
         }
     }
 }

@@ -83,7 +83,8 @@ impl Standing {
     }
 
     fn look_at_tables(&mut self, log: &IngestLog, project: &Project) -> Result<()> {
-        for (table, path) in [(Table::Prices, project.prices()), (Table::Securities, project.securities())] {
+        for table in [Table::Prices, Table::Securities, Table::Relations] {
+            let Some(path) = table.file(project) else { continue };
             let mine = |i: &usize| log.files[*i].table == table;
             let files: Vec<usize> = (0..log.files.len()).filter(mine).collect();
             let damage = match files.is_empty() {

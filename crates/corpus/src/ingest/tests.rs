@@ -2,6 +2,7 @@
 
 mod appended;
 mod clock;
+mod relations;
 mod vendors;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use super::combine::combine;
 use super::expression::Function;
+use super::graph::{Ties, spread};
 use super::grid::DayGrid;
 use super::plan::{DayNode, MarketField, RollingWindow};
 use super::{Aggregate, Factor, LookbackUnit, aggregate, process};
@@ -23,6 +24,8 @@ pub(super) struct World<'a> {
     /// Aggregated documents, by reading of the plan.
     pub(super) readings: &'a [DayGrid],
     pub(super) factors: &'a [&'a Factor],
+    /// The graphs of the plan.
+    pub(super) graphs: &'a [Ties],
 }
 
 /// A number for all cells, or one for each.
@@ -66,6 +69,7 @@ fn compute(node: &DayNode, world: &World<'_>, ctx: &Ctx) -> Result<Computed> {
         DayNode::Combine(rule, numbers) => {
             combine(numbers.iter().map(grid).collect::<Result<_>>()?, *rule, world.market, ctx)?
         }
+        DayNode::Spread(graph, inner) => spread(&grid(inner)?, &world.graphs[*graph], world.market, ctx)?,
     }))
 }
 

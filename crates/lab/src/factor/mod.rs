@@ -14,6 +14,7 @@ mod control;
 mod evaluate;
 mod expression;
 mod gate;
+mod graph;
 mod grid;
 mod history;
 mod params;
@@ -37,6 +38,7 @@ use rayon::prelude::*;
 pub use control::Control;
 pub use expression::{DocumentField, DocumentNode, Expression, Function};
 pub use gate::Within;
+pub use graph::{GraphInputs, Ties};
 pub use history::{Cause, History, HistoryFiles, RevisedValue, TableRun, revised_values, write_table};
 pub use params::Params;
 pub use plan::{Plan, Reading, check_feature_name};
@@ -45,6 +47,9 @@ pub use rules::{Aggregate, Decay, Fill, Gaps, LookbackUnit, Standardise, Winsori
 pub use signals::{signals_from_frame, signals_to_frame};
 pub use table::Factor;
 pub use trace::{Contribution, ReadingTrace, TracedCell, TracedDate, TracedDay, TracedDocument, TracedName};
+
+#[cfg(test)]
+pub(crate) use graph::{SPREAD, SpillOver};
 
 use evaluate::{World, day_is_over, evaluate, seconds};
 use grid::DayGrid;
@@ -90,6 +95,7 @@ pub struct Inputs<'a> {
     pub signals: &'a [Signal],
     /// The plan's factors, in its order.
     pub factors: &'a [&'a Factor],
+    pub graphs: GraphInputs<'a>,
 }
 
 /// Fails if the market lacks what a factor is neutralised by.
@@ -140,7 +146,12 @@ pub fn build(plan: &Plan, inputs: &Inputs<'_>, params: &Params, ctx: &Ctx) -> Re
     let (value, controls) = match &plan.value {
         DayNode::Documents(number) if plan.controls.is_empty() => (readings.swap_remove(*number), Vec::new()),
         value => {
-            let world = World { market, cutoff: inputs.cutoff, readings: &readings, factors: inputs.factors };
+            let (calendar, index_of) = (market.calendar(), |code: &str| market.index_of(code));
+            let ties =
+                |number| Ties::new(plan, number, (calendar, inputs.cutoff), &index_of, inputs.signals, &inputs.graphs);
+            let graphs: Vec<Ties> = (0..plan.graphs.len()).map(ties).collect();
+            let (cutoff, factors) = (inputs.cutoff, inputs.factors);
+            let world = World { market, cutoff, readings: &readings, factors, graphs: &graphs };
             evaluate_all(value, &plan.controls, &world, ctx)
                 .with_context(|| message!("因子 {:?}", "factor {:?}", params.name))?
         }

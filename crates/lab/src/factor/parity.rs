@@ -35,7 +35,8 @@ fn winsorised_neutralised_and_standardised_as_by_least_squares() {
     let signals: Vec<Signal> = reference.raw.iter().enumerate().map(signal).collect();
     let neutralise = vec![Control::Industry, Control::Size];
     let params = Params { expression: "tone".parse().unwrap(), neutralise, ..Params::default() };
-    let inputs = Inputs { market: &market, cutoff: Cutoff::Close, signals: &signals, factors: &[] };
+    let inputs =
+        Inputs { market: &market, cutoff: Cutoff::Close, signals: &signals, factors: &[], graphs: Default::default() };
     let plan = Plan::new(&params).unwrap();
     let (factor, _) = build(&plan, &inputs, &params, &Ctx::new(1, 1).unwrap()).unwrap();
     for (ours, theirs) in factor.values.row(0).iter().zip(&reference.value) {
@@ -65,7 +66,13 @@ fn expressions_give_what_pandas_gives() {
         let plan = Plan::new(&params).unwrap();
         let signals_of = |reading| signals.iter().map(move |signal| Signal { reading, ..*signal });
         let signals: Vec<Signal> = (0..plan.readings.len() as u32).flat_map(signals_of).collect();
-        let inputs = Inputs { market: &market, cutoff: Cutoff::Close, signals: &signals, factors: &[] };
+        let inputs = Inputs {
+            market: &market,
+            cutoff: Cutoff::Close,
+            signals: &signals,
+            factors: &[],
+            graphs: Default::default(),
+        };
         let (factor, _) = build(&plan, &inputs, &params, &Ctx::new(2, 1).unwrap()).unwrap();
         for (t, row) in theirs.iter().enumerate() {
             for (i, theirs) in row.iter().enumerate() {

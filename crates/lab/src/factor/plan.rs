@@ -1,8 +1,14 @@
 //! A compiled expression: the readings that it takes of documents, and the tree that is evaluated on their daily values.
 
 mod condition;
+mod graph;
+mod options;
 
 use anyhow::{Context, Result};
+
+pub use graph::{Graph, Takes};
+pub(super) use options::whole;
+use options::{check_decay, set_window};
 
 use super::combine::Combination;
 use super::control::Control;
@@ -92,6 +98,8 @@ pub(super) enum DayNode {
     Fill(f64, Box<DayNode>),
     /// Weighed sum of several numbers.
     Combine(Combination, Vec<DayNode>),
+    /// Weighed mean of the neighbours in the plan's graph of this number.
+    Spread(usize, Box<DayNode>),
 }
 
 /// A factor's expression and those of its controls, made ready.
@@ -102,6 +110,7 @@ pub struct Plan {
     /// Names of the factors that are read.
     pub(super) factors: Vec<String>,
     pub readings: Vec<Reading>,
+    pub(super) graphs: Vec<Graph>,
     pub(super) value: DayNode,
     /// Controls beside industry and size: as written, and compiled.
     pub(super) controls: Vec<(String, DayNode)>,
@@ -115,7 +124,8 @@ impl Plan {
             "缺少 expression：请写出因子由什么构成，最简单的是一个 [[feature]] 的名称",
             "expression is missing: write what the factor is made of, at the simplest the name of a [[feature]]"
         );
-        let mut maker = Maker { params, features: Vec::new(), factors: Vec::new(), readings: Vec::new() };
+        let mut maker =
+            Maker { params, features: Vec::new(), factors: Vec::new(), readings: Vec::new(), graphs: Vec::new() };
         let value = maker.days(&params.expression.root).context(Word("expression 中", "in expression"))?;
         let mut controls = Vec::new();
         for control in &params.neutralise {
@@ -126,8 +136,8 @@ impl Plan {
                 controls.push((expression.text.clone(), node));
             }
         }
-        let Maker { features, factors, readings, .. } = maker;
-        Ok(Plan { features, factors, readings, value, controls })
+        let Maker { features, factors, readings, graphs, .. } = maker;
+        Ok(Plan { features, factors, readings, graphs, value, controls })
     }
 
     /// Names of the features whose sets are read, in the order in which they are asked for.
@@ -143,6 +153,16 @@ impl Plan {
     /// True if the plan reads the corpus.
     pub fn reads_documents(&self) -> bool {
         !self.readings.is_empty()
+    }
+
+    /// True if the plan reads the table of relations.
+    pub fn reads_relations(&self) -> bool {
+        self.graphs.iter().any(|graph| matches!(graph, Graph::Relations { .. }))
+    }
+
+    /// True if numbers of names enter those of their neighbours.
+    pub fn has_graphs(&self) -> bool {
+        !self.graphs.is_empty()
     }
 
     /// The longest window of documents that a value takes; none for a plan that reads no documents.
@@ -187,6 +207,7 @@ struct Maker<'a> {
     features: Vec<String>,
     factors: Vec<String>,
     readings: Vec<Reading>,
+    graphs: Vec<Graph>,
 }
 
 /// A part of the tree made ready, at the lowest level that it can be.
@@ -291,11 +312,14 @@ impl Maker<'_> {
     }
 
     fn add(&mut self, reading: Reading) -> DayNode {
-        let number = self.readings.iter().position(|known| *known == reading).unwrap_or_else(|| {
+        DayNode::Documents(self.number_of_reading(reading))
+    }
+
+    fn number_of_reading(&mut self, reading: Reading) -> usize {
+        self.readings.iter().position(|known| *known == reading).unwrap_or_else(|| {
             self.readings.push(reading);
             self.readings.len() - 1
-        });
-        DayNode::Documents(number)
+        })
     }
 
     fn call(&mut self, function: Function, arguments: &[Node], options: &[NamedArgument]) -> Result<PlanPart> {
@@ -307,6 +331,9 @@ impl Maker<'_> {
             let rule = Combination::of_options(options)?;
             let nodes = arguments.iter().map(|node| self.days(node)).collect::<Result<_>>()?;
             return Ok(PlanPart::Day(DayNode::Combine(rule, nodes)));
+        }
+        if function == Function::Spread {
+            return self.spread(arguments, options);
         }
         if let Some(option) = options.first() {
             bail!("第 {1} 字的 {0:?} 不是它的选项", "{:?} at character {} is no option of it", option.name, option.at);
@@ -457,21 +484,7 @@ impl Maker<'_> {
         let mut weighed = (!params.weight.is_empty()).then_some(&params.weight.root).filter(|_| aggregate.weighs());
         for option in options {
             match (option.name.as_str(), &option.value) {
-                _ if set_window(&mut reading.window, option)? => {}
-                ("kinds", OptionValue::Words(words)) => {
-                    let kind = |word: &String| {
-                        serde_json::from_value(serde_json::Value::String(word.clone())).with_context(|| {
-                            message!(
-                                "{word:?} 不是文档类型；可用：news report announcement post",
-                                "{word:?} is no kind; there are: news report announcement post"
-                            )
-                        })
-                    };
-                    reading.kinds = words.iter().map(kind).collect::<Result<_>>()?;
-                }
-                ("first", OptionValue::Words(words)) if matches!(words[0].as_str(), "true" | "false") => {
-                    reading.first_only = words[0] == "true";
-                }
+                _ if set_window(&mut reading.window, option)? || reading.set_documents(option)? => {}
                 ("weight", OptionValue::Expression(node)) => weighed = Some(node),
                 (name, _) => bail!(
                     "第 {} 字的 {name:?} 不是选项，或不能取这样的值；可用：days、natural_days、decay、kinds、first、weight",
@@ -495,48 +508,6 @@ impl Maker<'_> {
         check_decay(aggregate, reading.window.decay)?;
         Ok(reading)
     }
-}
-
-/// Puts an option of the look-back in; whether it was one.
-fn set_window(window: &mut RollingWindow, option: &NamedArgument) -> Result<bool> {
-    match (option.name.as_str(), &option.value) {
-        ("days", OptionValue::Number(days)) => {
-            (window.days, window.unit) = (whole(*days, Word("days", "days"))?, LookbackUnit::Trading);
-        }
-        ("natural_days", OptionValue::Number(days)) => {
-            (window.days, window.unit) = (whole(*days, Word("natural_days", "natural_days"))?, LookbackUnit::Natural);
-        }
-        ("decay", OptionValue::Number(rate)) => {
-            ensure!(
-                *rate > 0.0 && *rate <= 1.0,
-                "decay = {rate}：每日衰减率须大于 0 且不超过 1",
-                "decay = {rate}: a rate a day lies above 0 and is at most 1"
-            );
-            window.decay = Decay::Exponential(*rate);
-        }
-        ("decay", OptionValue::Words(words)) if words == &["linear"] => window.decay = Decay::Linear,
-        ("decay", OptionValue::Words(words)) if words == &["none"] => window.decay = Decay::None,
-        _ => return Ok(false),
-    }
-    Ok(true)
-}
-
-fn check_decay(aggregate: Aggregate, decay: Decay) -> Result<()> {
-    ensure!(
-        decay == Decay::None || aggregate.weighs(),
-        "decay 用于均值、求和、计数与标准差；max、min 和 last 只取一个值",
-        "decay weighs means, sums, counts and deviations; max, min and last take one value"
-    );
-    Ok(())
-}
-
-pub(super) fn whole(number: f64, what: Word) -> Result<usize> {
-    ensure!(
-        number >= 1.0 && number.fract() == 0.0 && number <= 1e6,
-        "{what} = {number}：请写 1 以上的整数",
-        "{what} = {number}: give a whole number from 1"
-    );
-    Ok(number as usize)
 }
 
 fn combined(op: Operator, left: PlanPart, right: PlanPart, at: usize) -> Result<PlanPart> {

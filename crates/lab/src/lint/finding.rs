@@ -59,6 +59,7 @@ pub enum Finding {
     Restated(Restated),
     Unadjusted(Unadjusted),
     Crawled(CrawledFields),
+    RewiredGraph(RewiredGraph),
 }
 
 /// Fields that the factor reads and that were known when a page was crawled.
@@ -234,7 +235,16 @@ nan_as_null! {
         pub draws: Draws,
     }
 
-    /// The RankIC found, beside the RankICs of draws in which dates or texts are changed for others.
+    #[derive(Clone, Debug, Serialize, Deserialize)]
+    pub struct RewiredGraph {
+        /// Mean RankIC of the draws.
+        pub rank_ic_rewired: f64,
+        pub std_rewired: f64,
+        #[serde(flatten)]
+        pub draws: Draws,
+    }
+
+    /// The RankIC found, beside the RankICs of draws in which dates, texts or neighbours are changed for others.
     #[derive(Clone, Debug, Serialize, Deserialize)]
     pub struct Draws {
         pub rank_ic: f64,

@@ -3,7 +3,7 @@
 //!
 //! Two checks prove ([`Check::KnownBefore`], [`Check::TradeDate`]), four look at what the values were made with
 //! ([`Check::FutureVocabulary`], [`Check::Overlap`], [`Check::Restated`], [`Check::Crawled`]), one at the names ([`Check::Survivors`]), one at the
-//! prices ([`Check::Unadjusted`]), and four try to break what is left: a factor that stands on the news of the day loses its RankIC when dates or texts are
+//! prices ([`Check::Unadjusted`]), and four (five of a factor with a graph, [`Check::RewiredGraph`]) try to break what is left: a factor that stands on the news of the day loses its RankIC when dates or texts are
 //! changed for others, and keeps it when names are masked and when it trades a day later. Each gives a verdict with the
 //! number behind it; what could not be done says why. RankICs are those of the backtest at the first horizon of its
 //! parameters; intervals and p are of the moving-block bootstrap. Each check has a file, whose head says how it ends. A
@@ -21,6 +21,7 @@ mod overlap;
 mod params;
 mod power;
 mod restated;
+mod rewired_graph;
 mod same_day;
 mod shuffled_dates;
 mod shuffled_text;
@@ -42,6 +43,7 @@ use serde::{Deserialize, Serialize};
 pub use evidence::{DocumentEvidence, FittedModel, TextReading, Texts};
 pub use finding::Finding;
 pub use params::Params;
+pub use rewired_graph::Rewire;
 
 use crate::backtest;
 use crate::factor::Factor;
@@ -80,6 +82,8 @@ pub enum Check {
     Unadjusted,
     /// Fields of documents that were known when a page was crawled, not when it was published.
     Crawled,
+    /// Predictive power that remains when the graph over which a factor spreads numbers is rewired.
+    RewiredGraph,
 }
 
 /// End of a check.
@@ -122,6 +126,8 @@ pub struct Subject<'a> {
     pub factors: Option<&'a [String]>,
     /// The same factor, made of texts in which names of companies are masked.
     pub masked: Masked<'a>,
+    /// Builds the factor with its graphs rewired; none for a factor without a graph.
+    pub rewire: Option<Rewire<'a>>,
 }
 
 /// The factor of texts in which names of companies are masked.
@@ -137,7 +143,7 @@ pub enum Masked<'a> {
     Factor(&'a Factor),
 }
 
-/// Runs all checks: a verdict each, in the order of [`Check`].
+/// Runs all checks: a verdict each, in the order of [`Check`]; that of graphs only on a factor that has one.
 ///
 /// The report counts checks; those that could not be done are its dropped rows.
 pub fn run(subject: &Subject<'_>, params: &Params, ctx: &Ctx) -> Result<(Vec<Verdict>, Report)> {
@@ -148,7 +154,11 @@ pub fn run(subject: &Subject<'_>, params: &Params, ctx: &Ctx) -> Result<(Vec<Ver
         texts.validate(market)?;
     }
     let power = Power::new(subject, params, ctx)?;
-    let checks: [&dyn Fn() -> Result<Verdict>; 12] = [
+    let rewired = subject.rewire.map(|rewire| {
+        let (power, params) = (&power, params);
+        move || rewired_graph::check(rewire, power, params, ctx)
+    });
+    let mut checks: Vec<&dyn Fn() -> Result<Verdict>> = vec![
         &|| Ok(known_before::check(subject)),
         &|| Ok(trade_date::check(subject)),
         &|| same_day::check(subject, &power, params, ctx),
@@ -162,6 +172,7 @@ pub fn run(subject: &Subject<'_>, params: &Params, ctx: &Ctx) -> Result<(Vec<Ver
         &|| Ok(unadjusted::check(subject)),
         &|| Ok(crawled::check(subject)),
     ];
+    checks.extend(rewired.iter().map(|check| check as &dyn Fn() -> Result<Verdict>));
     let mut report = Report::new("lint");
     let mut verdicts = Vec::with_capacity(checks.len());
     for (done, check) in checks.iter().enumerate() {

@@ -208,7 +208,13 @@ impl World {
         let build = |signals: &[Signal]| {
             let ctx = Ctx::new(2, 1)?;
             let plan = factor::Plan::new(&self.factor)?;
-            let inputs = factor::Inputs { market: &self.market, cutoff: Cutoff::Close, signals, factors: &[] };
+            let inputs = factor::Inputs {
+                market: &self.market,
+                cutoff: Cutoff::Close,
+                signals,
+                factors: &[],
+                graphs: Default::default(),
+            };
             Ok(factor::build(&plan, &inputs, &self.factor, &ctx)?.0)
         };
         let factor = build(&self.signals).unwrap();
@@ -229,6 +235,7 @@ impl World {
                 rebuild: &build,
             }),
             masked: masked.as_ref().map_or(Masked::Unknown, Masked::Factor),
+            rewire: None,
         })
     }
 }

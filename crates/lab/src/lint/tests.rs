@@ -306,7 +306,13 @@ fn the_demo_reports_what_had_happened_and_its_placebo_has_nothing_to_break() {
             let expression = "tone".parse().unwrap();
             let params = factor::Params { name: name.into(), expression, ..factor::Params::default() };
             let plan = factor::Plan::new(&params)?;
-            let inputs = factor::Inputs { market: &market, cutoff: Cutoff::Close, signals, factors: &[] };
+            let inputs = factor::Inputs {
+                market: &market,
+                cutoff: Cutoff::Close,
+                signals,
+                factors: &[],
+                graphs: Default::default(),
+            };
             Ok(factor::build(&plan, &inputs, &params, &ctx)?.0)
         };
         let subject = Subject {
@@ -325,6 +331,7 @@ fn the_demo_reports_what_had_happened_and_its_placebo_has_nothing_to_break() {
                 rebuild: &build,
             }),
             masked: Masked::Unknown,
+            rewire: None,
         };
         verdicts(&subject, &params(), 2)
     };

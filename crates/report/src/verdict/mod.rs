@@ -1,6 +1,7 @@
 //! Sentences on the verdicts of the look-ahead checks, in Chinese and English, and the form in which exports carry them.
 
 mod crawled;
+mod draws;
 #[cfg(test)]
 mod tests;
 mod unadjusted;
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 
 use inkstone_lab::lint::finding::{
     Draws, FutureVocabulary, Ingestion, KnownBefore, MaskedNames, NoPower, Restated, SameDayGap, SharedTexts,
-    ShuffledDates, ShuffledText, Survivors, Trade, TradeDate, TrainingOverlap,
+    ShuffledDates, Survivors, Trade, TradeDate, TrainingOverlap,
 };
 use inkstone_lab::lint::{Check, Finding, Standing, Verdict};
 
@@ -31,6 +32,7 @@ pub fn check_name(check: Check) -> Word {
         Check::Restated => Word("事后入库的文档", "documents ingested late"),
         Check::Unadjusted => Word("价格复权", "adjustment of prices"),
         Check::Crawled => Word("抓取时的字段", "fields of the crawl"),
+        Check::RewiredGraph => Word("重连图", "rewired graph"),
     }
 }
 
@@ -99,7 +101,7 @@ pub fn verdict_sentences(verdict: &Verdict) -> [String; 2] {
                 context.days
             ),
         ],
-        Finding::ShuffledText(finding) => shuffled_text(finding, standing),
+        Finding::ShuffledText(finding) => draws::shuffled_text(finding, standing),
         Finding::FutureVocabulary(finding) => future_vocabulary(finding, verdict),
         Finding::MaskedNames(finding) => masked_names(finding, standing),
         Finding::AlwaysMasked => pair(
@@ -141,6 +143,7 @@ pub fn verdict_sentences(verdict: &Verdict) -> [String; 2] {
         Finding::Restated(finding) => restated(finding, standing),
         Finding::Unadjusted(finding) => unadjusted::sentences(finding),
         Finding::Crawled(finding) => crawled::sentences(finding),
+        Finding::RewiredGraph(finding) => draws::rewired_graph(finding, standing),
     }
 }
 
@@ -330,41 +333,6 @@ fn shuffled_dates(finding: &ShuffledDates, standing: Standing) -> [String; 2] {
              look again with a longer sample or a shorter look-back.",
         ),
         _ => ("，预测力确实来自当日的消息。", ", so the predictive power is that of the day's news."),
-    };
-    joined(figures, meaning)
-}
-
-fn shuffled_text(finding: &ShuffledText, standing: Standing) -> [String; 2] {
-    let Draws { rank_ic, p, draws, .. } = &finding.draws;
-    let permuted = finding.rank_ic_permuted;
-    let percent = 100.0 * finding.draws.share(permuted);
-    let figures = [
-        format!(
-            "把文本的取值在同类文档间打乱（{draws} 次）后重建因子，RankIC 均值从 {rank_ic:+.4} 变为 {permuted:+.4}，\
-             剩 {percent:.0} %（p = {p:.3}）"
-        ),
-        format!(
-            "With what texts say permuted among documents of a kind ({draws} draws) and the factor built anew, the \
-             mean RankIC goes from {rank_ic:+.4} to {permuted:+.4}: {percent:.0} % remains (p = {p:.3})"
-        ),
-    ];
-    let meaning = match standing {
-        Standing::Warned if finding.counts_documents => (
-            "。打乱毫无影响：因子只数文档，衡量的是关注度而非内容；若本意如此则无妨，否则请改 aggregate。",
-            ". Nothing changes: the factor counts documents, so it measures attention and not what is said. No fault \
-             if that is meant; else choose another aggregate.",
-        ),
-        Standing::Failed => (
-            "。预测力主要来自谁在何时被写到（关注度），而非写了什么；请把文档数作为单独的因子，并以均值代替求和再看。",
-            ". The predictive power is mostly that of who is written about and when (attention), not of what is said: \
-             make the number of documents a factor of its own, take means instead of sums, and look again.",
-        ),
-        Standing::Warned => (
-            "。随机分配的内容也能得到同样大的 RankIC，内容的作用未得到证明；请用更长的样本再看。",
-            ". Contents given at random do as well now and then, so that what is said is not shown to matter: look \
-             again with a longer sample.",
-        ),
-        _ => ("，预测力确实来自文本的内容。", ", so the predictive power is that of what is said."),
     };
     joined(figures, meaning)
 }

@@ -38,6 +38,9 @@ impl IngestRun<'_> {
         for table in [Table::Documents, Table::Prices, Table::Securities] {
             facts.fact(table.name(), rows(table));
         }
+        if log.files.iter().any(|f| f.table == Table::Relations) {
+            facts.fact(Table::Relations.name(), rows(Table::Relations));
+        }
         facts.fact("parts", pieces.len());
         if let Some(from) = self.params.sealed_from {
             let rows = |table: Table| log.files.iter().filter(|f| f.table == table).map(|f| f.sealed).sum::<u64>();

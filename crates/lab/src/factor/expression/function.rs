@@ -38,10 +38,12 @@ pub enum Function {
     Fill,
     /// Several numbers weighed by what returns before said of them.
     Combine,
+    /// Weighed mean of the neighbours of a name in a graph.
+    Spread,
 }
 
 /// Names, and how each function is called.
-pub(super) const FUNCTIONS: [(&str, Function, &str); 23] = [
+pub(super) const FUNCTIONS: [(&str, Function, &str); 24] = [
     ("mean", Function::Aggregate(Aggregate::Mean), "mean(x, days = 5, decay = 0.95)"),
     ("sum", Function::Aggregate(Aggregate::Sum), "sum(x, days = 5)"),
     ("count", Function::Aggregate(Aggregate::Count), "count(days = 5, kinds = report)"),
@@ -65,6 +67,11 @@ pub(super) const FUNCTIONS: [(&str, Function, &str); 23] = [
     ("residual", Function::Residual, "residual(y, x, ...)"),
     ("fill", Function::Fill, "fill(x, number)"),
     ("combine", Function::Combine, "combine(x, y, ..., by = icir, days = 250, horizon = 5)"),
+    (
+        "spread",
+        Function::Spread,
+        "spread(x, graph = relations, kinds = ..., takes = to) or spread(x, graph = mentions, days = 60)",
+    ),
 ];
 
 impl Function {

@@ -27,7 +27,13 @@ impl Expression {
     pub fn of_document_and_features(&self) -> Result<(DocumentNode, Vec<String>)> {
         let fields = condition_fields();
         let params = Params::default();
-        let mut maker = Maker { params: &params, features: Vec::new(), factors: Vec::new(), readings: Vec::new() };
+        let mut maker = Maker {
+            params: &params,
+            features: Vec::new(),
+            factors: Vec::new(),
+            readings: Vec::new(),
+            graphs: Vec::new(),
+        };
         let part = maker.part(&self.root)?;
         match part {
             PlanPart::Document(node) if node.has_field(DocumentField::SourceWeight) => {

@@ -10,6 +10,7 @@
 //! | max, min, last | the number, shared by those that are it | the number |
 //! | std | nothing: a deviation is of all of them together | |
 //!
+//! A number that comes of neighbours (`spread`) has no documents here: they are those of the neighbours' own values.
 //! Work on readings afterwards (arithmetic, ranks, neutralisation, z-scores) is of a whole cross-section and is not
 //! shared out among documents.
 
@@ -105,7 +106,8 @@ fn order(cells: &mut Vec<(usize, usize)>) {
 /// The readings and dates that a node looks at to be known on these dates.
 fn reach(node: &DayNode, dates: &[usize], market: &impl DaysAndNames, cells: &mut Vec<(usize, usize)>) {
     match node {
-        DayNode::Number(_) | DayNode::Market(_) | DayNode::Factor(_) => {}
+        // What is said of neighbours is traced at the neighbours.
+        DayNode::Number(_) | DayNode::Market(_) | DayNode::Factor(_) | DayNode::Spread(..) => {}
         DayNode::Documents(reading) => cells.extend(dates.iter().map(|&date| (*reading, date))),
         DayNode::Binary(_, left, right) => {
             reach(left, dates, market, cells);

@@ -96,7 +96,13 @@ fn a_trace_has_the_numbers_that_the_factor_was_built_of() {
         let params = Params { aggregate, lookback: 2, min_names: 1, ..Params::default() };
         let params = Params { name: "f".into(), expression: "tone".parse().unwrap(), ..params };
         let plan = Plan::new(&params).unwrap();
-        let inputs = Inputs { market: &market, cutoff: Cutoff::Close, signals: &signals, factors: &[] };
+        let inputs = Inputs {
+            market: &market,
+            cutoff: Cutoff::Close,
+            signals: &signals,
+            factors: &[],
+            graphs: Default::default(),
+        };
         let (factor, _) = build(&plan, &inputs, &params, &Ctx::new(1, 1).unwrap()).unwrap();
         for t in 0..market.dates().len() {
             let trace = plan.trace(&signals, &market, t, 0).remove(0);
