@@ -24,7 +24,7 @@ use inkstone_base::job::Ctx;
 use inkstone_market::{Calendar, Cutoff, Market, OffCalendar, Relation};
 
 /// A document that names more securities is a list.
-pub const MOST_NAMES: usize = 50;
+const MOST_NAMES: usize = 50;
 /// Exchanges that are tried for each pair when a graph is rewired (Milo and others 2003 find 10 enough and 100 safe).
 const EXCHANGES: usize = 10;
 
@@ -49,7 +49,7 @@ struct Tie {
 }
 
 /// The ties of a graph.
-pub struct Ties {
+pub(super) struct Ties {
     /// By name, neighbour and begin.
     all: Vec<Tie>,
     /// Number of ties of a date that two names need.
@@ -67,7 +67,7 @@ struct Neighbour {
 
 impl Ties {
     /// The ties of a plan's graph of this number; `index_of` gives the number of a code.
-    pub fn new(
+    pub(super) fn new(
         plan: &Plan,
         number: usize,
         (calendar, cutoff): (&Calendar, Cutoff),

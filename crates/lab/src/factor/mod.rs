@@ -38,7 +38,7 @@ use rayon::prelude::*;
 pub use control::Control;
 pub use expression::{DocumentField, DocumentNode, Expression, Function};
 pub use gate::Within;
-pub use graph::{GraphInputs, Ties};
+pub use graph::GraphInputs;
 pub use history::{Cause, History, HistoryFiles, RevisedValue, TableRun, revised_values, write_table};
 pub use params::Params;
 pub use plan::{Plan, Reading, check_feature_name};
@@ -52,6 +52,7 @@ pub use trace::{Contribution, ReadingTrace, TracedCell, TracedDate, TracedDay, T
 pub(crate) use graph::{SPREAD, SpillOver};
 
 use evaluate::{World, day_is_over, evaluate, seconds};
+use graph::Ties;
 use grid::DayGrid;
 use inkstone_base::data::{Report, TooLittle};
 use inkstone_base::job::Ctx;

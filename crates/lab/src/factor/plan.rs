@@ -6,7 +6,7 @@ mod options;
 
 use anyhow::{Context, Result};
 
-pub use graph::{Graph, Takes};
+pub(super) use graph::{Graph, Takes};
 pub(super) use options::whole;
 use options::{check_decay, set_window};
 

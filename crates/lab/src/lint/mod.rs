@@ -158,7 +158,7 @@ pub fn run(subject: &Subject<'_>, params: &Params, ctx: &Ctx) -> Result<(Vec<Ver
         let (power, params) = (&power, params);
         move || rewired_graph::check(rewire, power, params, ctx)
     });
-    let mut checks: Vec<&dyn Fn() -> Result<Verdict>> = vec![
+    let of_all: [&dyn Fn() -> Result<Verdict>; 12] = [
         &|| Ok(known_before::check(subject)),
         &|| Ok(trade_date::check(subject)),
         &|| same_day::check(subject, &power, params, ctx),
@@ -172,7 +172,8 @@ pub fn run(subject: &Subject<'_>, params: &Params, ctx: &Ctx) -> Result<(Vec<Ver
         &|| Ok(unadjusted::check(subject)),
         &|| Ok(crawled::check(subject)),
     ];
-    checks.extend(rewired.iter().map(|check| check as &dyn Fn() -> Result<Verdict>));
+    let of_graphs = rewired.iter().map(|check| check as &dyn Fn() -> Result<Verdict>);
+    let checks: Vec<&dyn Fn() -> Result<Verdict>> = of_all.into_iter().chain(of_graphs).collect();
     let mut report = Report::new("lint");
     let mut verdicts = Vec::with_capacity(checks.len());
     for (done, check) in checks.iter().enumerate() {

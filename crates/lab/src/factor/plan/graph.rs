@@ -10,7 +10,7 @@ use inkstone_base::{bail, ensure};
 
 /// Ties between names.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Graph {
+pub(in crate::factor) enum Graph {
     /// Rows of the table of relations of these kinds; empty: all.
     Relations { kinds: Vec<String>, takes: Takes },
     /// Names that stand together in this many documents or more of the reading of this number.
@@ -19,7 +19,7 @@ pub enum Graph {
 
 /// Ends of a relation from which a name takes a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Takes {
+pub(in crate::factor) enum Takes {
     /// `from` takes of `to`.
     To,
     /// `to` takes of `from`.
