@@ -97,6 +97,7 @@ pub(super) fn backtest(args: &Backtest, ctx: &Ctx) -> Result<Summary> {
         texts: None,
         factors: None,
         masked: Masked::Unknown,
+        rewire: None,
     };
     let (verdicts, report) = counted(ctx, ("lint", "checks", Some(10)), || lint::run(&subject, &of_lint, ctx))?;
     reports.push(report);

@@ -25,7 +25,7 @@ use inkstone_market::{Calendar, Cutoff, Market, OffCalendar, Relation};
 
 /// A document that names more securities is a list.
 const MOST_NAMES: usize = 50;
-/// Exchanges that are tried for each pair when a graph is rewired (Milo and others 2003 find 10 enough and 100 safe).
+/// Exchanges that are tried for each pair when a graph is rewired.
 const EXCHANGES: usize = 10;
 
 /// What the graphs of a plan are made of beside documents.
