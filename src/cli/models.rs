@@ -86,11 +86,17 @@ pub struct Eval {
     /// 另把一张表写到 --output，每篇文档或每个词元一行。
     #[arg(long, value_name = "UNIT", requires = "output")]
     pub per: Option<Per>,
-    /// The task to evaluate. Contextual models have all tasks (default: by --read), other models have similarity alone.
+    /// The task to evaluate. Contextual models have all tasks (default: by --read), other models have similarity and retrieval alone.
     ///
-    /// 要评估的任务。上下文模型有全部任务（默认按 --read），其他模型只有 similarity。
+    /// 要评估的任务。上下文模型有全部任务（默认按 --read），其他模型只有 similarity 与 retrieval。
     #[arg(long, value_name = "WHAT")]
     pub task: Option<Examination>,
+    /// Other models that are measured on the same lines in the same way, such as language models of several orders and kinds: their
+    /// figures stand in `beside`.
+    ///
+    /// 在同样的行上以同样方式评估的其他模型，如各阶、各类的语言模型：其数值见 `beside`。
+    #[arg(long, value_name = "FILE,FILE", value_delimiter = ',', requires = "model")]
+    pub beside: Vec<PathBuf>,
     /// For contextual models: another form of the model (fp16, int8), whose rows are compared with those of --model.
     ///
     /// 上下文模型：另一种形式（fp16、int8），其行与 --model 的比较。
@@ -182,9 +188,9 @@ pub struct Explain {
 
 #[derive(Debug, Args)]
 pub struct SampleFlags {
-    /// The language model: a model file or an ARPA file.
+    /// The language model: a model file (ngram, nnlm, lbl, rnnlm) or an ARPA file.
     ///
-    /// 语言模型：模型文件或 ARPA 文件。
+    /// 语言模型：模型文件（ngram、nnlm、lbl、rnnlm）或 ARPA 文件。
     #[arg(short, long, value_name = "FILE")]
     pub model: PathBuf,
     /// Number of documents to sample.

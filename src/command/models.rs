@@ -15,7 +15,7 @@ use inkstone_base::limits;
 use inkstone_base::{bail, ensure, message};
 use inkstone_corpus::link::{self, EntityFinder};
 use inkstone_features::models::onnx::{self, Contextual, Examination, Reranker, is_onnx};
-use inkstone_features::models::{self, crf, ngram};
+use inkstone_features::models::{self, crf};
 use inkstone_features::standalone::{
     self, Block, EvalParams, Figures, Fitted, Line, LineFormat, Lines, ProjectionParams, Shown, Sought, WordDistance,
 };
@@ -77,28 +77,61 @@ pub(super) fn eval(args: &Eval, ctx: &Ctx) -> Result<Summary> {
     );
     let params = EvalParams { table: args.per.zip(args.output.clone()), csv_formulas: args.csv.csv_formulas };
     let is_similarity = args.task == Some(Examination::Similarity);
+    let is_retrieval = args.task == Some(Examination::Retrieval);
     ensure!(
         args.task.is_none()
             || is_similarity
+            || is_retrieval
             || is_onnx(path)
             || (args.task == Some(Examination::Entities) && name == crf::METHOD),
-        "{name} 模型没有这样的 --task：请写 --task similarity，或不写以按该类模型评估",
-        "a {name} model has no such --task: name --task similarity, or no task to evaluate it as models of its kind are"
+        "{name} 模型没有这样的 --task：请写 --task similarity 或 retrieval，或不写以按该类模型评估",
+        "a {name} model has no such --task: name --task similarity or retrieval, or no task to evaluate it as models of its kind are"
     );
-    let (figures, report) = staged(ctx, "eval", || match args.words {
-        Some(judgements) => standalone::evaluate_words(model.as_ref(), &args.input, judgements, ctx),
-        None if is_similarity && !is_onnx(path) => {
-            standalone::similarity(model.as_ref(), &mut Lines::open(&args.input, format)?, ctx)
-        }
-        None => model.evaluate(&mut Lines::open(&args.input, format)?, &params, ctx),
-    })?;
+    ensure!(
+        args.beside.is_empty() || args.input != Path::new("-"),
+        "--beside 要再次读取 --input，而标准输入只能读一次：请给文件",
+        "--beside reads --input again, and the standard input is read once: give a file"
+    );
+    let measure = || measure(model.as_ref(), path, args, format, &params, ctx);
+    let (figures, report) = staged(ctx, "eval", measure)?;
     let mut summary = used(model.as_ref(), path);
+    let beside = args.beside.iter().map(|path| {
+        let (model, format) = opened(path, args.format, Some(&args.input), &contextual, ctx)?;
+        let measure = || self::measure(model.as_ref(), path, args, format, &EvalParams::default(), ctx);
+        let mut other = used(model.as_ref(), path);
+        other.fields.extend(staged(ctx, "eval", measure)?.0);
+        Ok(other.fields)
+    });
+    let beside = beside.collect::<Result<Vec<_>>>()?;
+    if !beside.is_empty() {
+        summary.set("beside", beside);
+    }
     if let Some((_, path)) = &params.table {
         summary.set("output", path.display().to_string());
     }
     summary.fields.extend(figures);
     ended(&mut summary, report);
     Ok(summary)
+}
+
+/// Measures a model on the documents of `eval`.
+fn measure(
+    model: &dyn Fitted,
+    path: &Path,
+    args: &Eval,
+    format: LineFormat,
+    params: &EvalParams,
+    ctx: &Ctx,
+) -> Result<(Figures, Report)> {
+    if let Some(judgements) = args.words {
+        return standalone::evaluate_words(model, &args.input, judgements, ctx);
+    }
+    let mut lines = Lines::open(&args.input, format)?;
+    match args.task.filter(|_| !is_onnx(path)) {
+        Some(Examination::Retrieval) => standalone::retrieval(model, &mut lines, ctx),
+        Some(Examination::Similarity) => standalone::similarity(model, &mut lines, ctx),
+        _ => model.evaluate(&mut lines, params, ctx),
+    }
 }
 
 /// Measures what was written by its references.
@@ -290,28 +323,27 @@ pub(super) fn generate(args: &Generate, ctx: &Ctx) -> Result<Summary> {
 
 /// Draws text from a language model.
 pub(super) fn sample(args: &SampleFlags, ctx: &Ctx) -> Result<Summary> {
+    let (model, _) = models::open_model(&args.model, args.format, None, Path::new(""), ctx)?;
+    let mut summary = used(model.as_ref(), &args.model);
+    let cannot = || {
+        message!(
+            "{} 模型不能预测下一个词；请给语言模型（inkstone train ngram、nnlm、lbl、rnnlm）",
+            "a {} model cannot predict the next word; give a language model (inkstone train ngram, nnlm, lbl, rnnlm)",
+            model.name()
+        )
+    };
     if let Some(after) = &args.after {
-        let (model, _) = models::open_model(&args.model, args.format, None, Path::new(""), ctx)?;
         let listed = if args.top_k == 0 { LISTED } else { args.top_k };
-        let following = model.following(after, listed, ctx).with_context(|| {
-            message!("{} 模型不能预测下一个词；--after 需要 n 元语言模型（inkstone train ngram）", "a {} model cannot predict the next word; --after needs an n-gram language model (inkstone train ngram)", model.name())
-        })??;
-        let mut summary = used(model.as_ref(), &args.model);
-        summary.set("following", following);
+        summary.set("following", model.following(after, listed, ctx).with_context(cannot)??);
         return Ok(summary);
     }
-    let model = ngram::open_language_model(&args.model, ctx)?;
     let params = SampleParams {
         documents: args.n,
         temperature: args.temperature,
         top_k: args.top_k,
         max_length: args.max_length,
     };
-    let samples = model.sample(&params, ctx)?;
-    let mut summary = Summary::default();
-    summary.set("file", args.model.display().to_string());
-    summary.set("fitted_until", model.header().fitted_until);
-    summary.set("samples", samples);
+    summary.set("samples", model.sample(&params, ctx).with_context(cannot)??);
     Ok(summary)
 }
 

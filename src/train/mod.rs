@@ -13,6 +13,7 @@ mod neural;
 mod ngram;
 mod pooling;
 mod ppmi;
+mod sentences;
 mod transformer;
 mod vectorize;
 mod word2vec;
@@ -41,6 +42,7 @@ pub use neural::{Cw, Lbl, Nnlm, Rnnlm, TextCnn, TextRnn};
 pub use ngram::{Newwords, Ngram};
 pub use pooling::Pooling;
 pub use ppmi::Ppmi;
+pub use sentences::Sentences;
 pub use transformer::{Answers, Bart, Bert, Electra, Entities, Finetune, Gpt, Lstm, Student, Writer};
 pub use vectorize::{Lsa, Terms, Vectorize};
 pub use word2vec::{Doc2vec, Vintages, Word2vec};
@@ -164,6 +166,10 @@ pub enum Train {
     ///
     /// 由词向量得到文档向量：均值、最大值、TF-IDF 加权均值，或去掉公共部分的 SIF。
     Pooling(Pooling),
+    /// An encoder of sentences that learns from neighbours or labelled pairs: quick-thoughts, skip-thoughts or InferSent.
+    ///
+    /// 句子编码器，由相邻句或带标签的句对学习：quick-thoughts、skip-thoughts 或 InferSent。
+    Sentences(Sentences),
     /// Word vectors that know the characters of words, as fastText: skip-gram or CBOW. Words never met have vectors too.
     ///
     /// 含字信息的词向量，同 fastText：skip-gram 或 CBOW。没见过的词也有向量。
@@ -289,6 +295,7 @@ pub(crate) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
         Train::Mix(args) => mix::run(args, ctx),
         Train::Static(args) => distil::run(args, ctx),
         Train::Pooling(args) => pooling::pooling(args, ctx),
+        Train::Sentences(args) => sentences::run(args, ctx),
         Train::Crf(args) => crf::run(args, ctx),
         Train::Ppmi(args) => ppmi::ppmi(args, ctx),
         Train::Cw(args) => neural::cw(args, ctx),

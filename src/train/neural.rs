@@ -84,6 +84,12 @@ pub struct Lbl {
     /// 词向量的维数。
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = flag::<usize>("--dim"))]
     pub dim: usize,
+    /// The hierarchical model (Mnih and Hinton 2009): a binary tree of words in the place of the softmax, made by splitting these word
+    /// vectors in two again and again: a model of this program, or word2vec's text or binary format.
+    ///
+    /// 层次模型（Mnih 与 Hinton 2009）：以二叉词树代替 softmax，把这些词向量一再一分为二而成：本程序的模型，或 word2vec 的文本或二进制格式。
+    #[arg(long, value_name = "FILE", conflicts_with = "samples")]
+    pub tree: Option<PathBuf>,
 }
 
 /// Flags of `train rnnlm`.
@@ -238,32 +244,33 @@ pub(super) fn nnlm(args: &Nnlm, ctx: &Ctx) -> Result<Summary> {
     let (order, dim, hidden, direct) = (args.order, args.dim, args.hidden, args.direct);
     let params =
         LanguageParams { kind: LanguageKind::Nnlm, order, dim, hidden, direct, ..language_params(&args.language) };
-    language(&args.language, &params, ctx)
+    language(&args.language, None, &params, ctx)
 }
 
 pub(super) fn lbl(args: &Lbl, ctx: &Ctx) -> Result<Summary> {
     let (order, dim) = (args.order, args.dim);
     let params = LanguageParams { kind: LanguageKind::Lbl, order, dim, ..language_params(&args.language) };
-    language(&args.language, &params, ctx)
+    let tree = args.tree.as_deref().map(WordVectors::open).transpose()?;
+    language(&args.language, tree.as_ref(), &params, ctx)
 }
 
 pub(super) fn rnnlm(args: &Rnnlm, ctx: &Ctx) -> Result<Summary> {
     let (hidden, bptt) = (args.hidden, args.bptt);
     let params = LanguageParams { kind: LanguageKind::Rnnlm, hidden, bptt, ..language_params(&args.language) };
-    language(&args.language, &params, ctx)
+    language(&args.language, None, &params, ctx)
 }
 
 fn language_params(args: &Language) -> LanguageParams {
     LanguageParams { samples: args.samples, fit: args.fit.clone(), ..LanguageParams::default() }
 }
 
-fn language(args: &Language, params: &LanguageParams, ctx: &Ctx) -> Result<Summary> {
+fn language(args: &Language, tree: Option<&WordVectors>, params: &LanguageParams, ctx: &Ctx) -> Result<Summary> {
     let files = &args.files.files;
     let (mut lines, cutter) = open(&files.corpus)?;
     let words = WordLimits { min_count: args.min_count, max_words: args.max_words };
-    let train = || train_language(&mut lines, &cutter, words, params, &files.output, ctx);
+    let train = || train_language(&mut lines, &cutter, words, tree, params, &files.output, ctx);
     let (vectors, report) = staged(ctx, "train", train)?;
-    let facts = ["unknown_tokens", "parameters", "epochs", "perplexity"];
+    let facts = ["unknown_tokens", "words_in_tree", "parameters", "epochs", "perplexity"];
     let mut summary = trained(params.kind.name(), &files.output, report, &facts);
     exported(&vectors, &args.files, &mut summary)?;
     Ok(summary)

@@ -57,6 +57,7 @@ mod projection;
 mod random;
 #[cfg(test)]
 mod reference;
+pub mod sentences;
 mod sestm;
 mod sparse;
 mod stacked;

@@ -69,7 +69,7 @@ fn samples_follow_the_seed_alone() {
     assert_eq!(first, sample("1", "8"));
     assert_ne!(first, sample("2", "1"));
     trained(folder.path(), &TFIDF);
-    assert_says(&run(folder.path(), &["sample", "--model", "model"]).refusal(), &["vectorizer", "ngram"]);
+    assert_says(&run(folder.path(), &["sample", "--model", "model"]).refusal(), &["tfidf", "ngram", "rnnlm"]);
 }
 
 #[test]
@@ -261,4 +261,82 @@ fn lists_of_tone_words_are_a_model() {
     );
     run(folder.path(), &["embed", "--model", "model", "--input", "news.jsonl", "--output", "rows.csv"]).finished();
     assert_eq!(fs::read_to_string(folder.path().join("rows.csv")).unwrap().lines().count(), 97);
+}
+
+#[test]
+fn neural_language_models_write_and_stand_beside_those_of_n_grams() {
+    let folder = folder();
+    train(folder.path(), &case("ngram", &[], ""), "ngram", &[]).finished();
+    for (name, flags) in [
+        ("nnlm", &["--dim", "5", "--hidden", "4"][..]),
+        ("lbl", &["--dim", "5", "--tree", "words.vec"]),
+        ("rnnlm", &["--hidden", "5"]),
+    ] {
+        let more = [flags, &["--min-count", "1", "--epochs", "3", "--lr", "0.01"]].concat();
+        train(folder.path(), &case(name, &[], ""), name, &more).finished();
+        let sample = |seed: &str, threads: &str| {
+            let args = ["sample", "--model", name, "--n", "3", "--seed", seed, "--threads", threads];
+            run(folder.path(), &args).finished()["samples"].clone()
+        };
+        assert!(sample("1", "1") == sample("1", "8") && sample("1", "1") != sample("2", "1"), "{name}");
+        let following = run(folder.path(), &["sample", "--model", name, "--after", "公司", "--top-k", "4"]).finished();
+        assert_eq!(following["following"]["next"].as_array().unwrap().len(), 4, "{name}: {following:#}");
+    }
+    let args = ["eval", "--model", "ngram", "--beside", "nnlm,lbl,rnnlm", "--input", "news.jsonl"];
+    let json = run(folder.path(), &args).finished();
+    let names: Vec<&str> =
+        json["beside"].as_array().unwrap().iter().map(|one| one["model"].as_str().unwrap()).collect();
+    assert_eq!(names, ["nnlm", "lbl", "rnnlm"]);
+    for one in json["beside"].as_array().unwrap() {
+        assert_eq!(one["tokens"], json["tokens"]);
+        let alone = ["eval", "--model", one["model"].as_str().unwrap(), "--input", "news.jsonl"];
+        assert_eq!(one["perplexity"], run(folder.path(), &alone).finished()["perplexity"]);
+    }
+    let piped = ["eval", "--model", "ngram", "--beside", "nnlm", "--input", "-"];
+    assert_says(&run(folder.path(), &piped).refusal(), &["--beside", "give a file"]);
+}
+
+#[test]
+fn sentences_are_learned_from_titles_and_from_labelled_pairs() {
+    let folder = folder();
+    let line = |i: usize| {
+        let words = ["回购", "减持", "增持", "中标", "分红", "诉讼", "停产", "扩产"];
+        let (a, b) = (words[i % 8], words[i / 8 % 8]);
+        format!("{{\"id\":\"d{i}\",\"title\":\"{a} {b}\",\"text\":\"公司 今日 {a} 公告 ， {b}\"}}\n")
+    };
+    let titles: String = (0..128).map(line).collect();
+    fs::write(folder.path().join("titles.jsonl"), titles).unwrap();
+    let flags = ["--positives", "title", "--dim", "16", "--hidden", "16", "--min-count", "1", "--max-words", "0"];
+    let fixed =
+        ["train", "sentences", "--input", "titles.jsonl", "--output", "quick", "--epochs", "3", "--batch", "16"];
+    let json = run(folder.path(), &[&fixed[..], &flags].concat()).finished();
+    assert_eq!((&json["pairs"], &json["sentences"], &json["dim"]), (&128.into(), &256.into(), &64.into()));
+    let args = ["eval", "--model", "quick", "--task", "retrieval", "--input", "titles.jsonl"];
+    let json = run(folder.path(), &args).finished();
+    let mrr = json["mrr"].as_f64().unwrap();
+    assert!(json["documents"] == 128 && mrr > 0.0 && mrr <= 1.0, "{json:#}");
+    assert!(json["hits_at_1"].as_f64() <= json["hits_at_10"].as_f64(), "{json:#}");
+    // Without titles there is nothing to look for.
+    fs::write(folder.path().join("bare.jsonl"), "{\"text\":\"公司 回购\"}\n{\"text\":\"公司 减持\"}\n").unwrap();
+    let args = ["eval", "--model", "quick", "--task", "retrieval", "--input", "bare.jsonl"];
+    assert_says(&run(folder.path(), &args).refusal(), &["0 documents have a title and a text"]);
+    let bare = ["train", "sentences", "--input", "bare.jsonl", "--output", "none", "--positives", "title"];
+    assert_says(&run(folder.path(), &bare).refusal(), &["no two texts stand beside each other in 2 documents"]);
+
+    let pair = |i: usize| {
+        let (a, b) = ("大幅 增长", ["明显 上升", "明显 下滑"][i % 2]);
+        let label = ["同", "反"][i % 2];
+        format!("{{\"text\":\"利润 {a}\",\"pair\":\"利润 {b}\",\"label\":\"{label}\"}}\n")
+    };
+    fs::write(folder.path().join("pairs.jsonl"), (0..80).map(pair).collect::<String>()).unwrap();
+    let infersent = |input: &str| {
+        let fixed = ["train", "sentences", "--method", "infersent", "--input", input, "--output", "pairs.model"];
+        run(folder.path(), &[&fixed[..], &["--dim", "8", "--hidden", "4", "--min-count", "1"]].concat())
+    };
+    let json = infersent("pairs.jsonl").finished();
+    assert_eq!((&json["classes"]["同"], &json["dim"]), (&40.into(), &8.into()));
+    fs::write(folder.path().join("bad.jsonl"), "{\"text\":\"甲\",\"pair\":\"乙\"}\n").unwrap();
+    assert_says(&infersent("bad.jsonl").refusal(), &["line 1", "label"]);
+    fs::write(folder.path().join("bad.jsonl"), "{\"text\":\"甲\",\"label\":\"同\"}\n").unwrap();
+    assert_says(&infersent("bad.jsonl").refusal(), &["line 1", "pair"]);
 }

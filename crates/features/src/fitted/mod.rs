@@ -21,7 +21,7 @@ use inkstone_base::data::Report;
 use inkstone_base::disk::Formulas;
 use inkstone_base::job::Ctx;
 use inkstone_base::{bail, ensure, message};
-use inkstone_models::ngram::Following;
+use inkstone_models::ngram::{Following, GeneratedText, SampleParams};
 use inkstone_models::{Analyzer, Explanation, ModelFile, ModelHeader, VectorizerParams};
 use inkstone_text::sentences;
 
@@ -88,6 +88,11 @@ pub trait Fitted: Send + Sync {
 
     /// The `k` words that most probably follow a text; none if the model cannot predict words.
     fn following(&self, _text: &str, _k: usize, _ctx: &Ctx) -> Option<Result<Following>> {
+        None
+    }
+
+    /// Texts that the model draws; none if it cannot predict words.
+    fn sample(&self, _params: &SampleParams, _ctx: &Ctx) -> Option<Result<Vec<GeneratedText>>> {
         None
     }
 

@@ -22,6 +22,7 @@ pub(crate) mod open;
 pub mod pooling;
 pub mod ppmi;
 mod registry;
+pub mod sentences;
 pub mod sestm;
 pub mod static_encoder;
 pub mod textnet;

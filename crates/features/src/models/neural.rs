@@ -14,13 +14,14 @@ use crate::fitted::{Columns, EvalParams, Figures, Fitted, Per, Rows, WordRows};
 use crate::fitted::{Opened, figures};
 use crate::lines::{Cutter, Line, Lines};
 use crate::models::ngram::eval::{DOCUMENT, names, rows, write_table};
+use crate::models::word_vectors::last_seen;
 use crate::standalone::numbered::{Numbered, WordReading};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_base::message;
 use inkstone_models::checkpoint::Checkpoint;
-use inkstone_models::neural::{LanguageKind, LanguageParams, LanguageScorer, LanguageWords, NeuralLanguage};
-use inkstone_models::ngram::{END, MARKS, Score};
+use inkstone_models::neural::{LanguageKind, LanguageParams, LanguageScorer, LanguageWords, NeuralLanguage, WordTree};
+use inkstone_models::ngram::{END, Following, GeneratedText, MARKS, SampleParams, Score};
 use inkstone_models::{Explanation, ModelFile, ModelHeader, Part, WordLimits, WordVectors};
 
 /// Bytes of lines read at once. Chunks of a block are scored together, so another size moves the last digits.
@@ -35,30 +36,40 @@ pub(crate) fn is_kind(kind: &str) -> bool {
     LanguageKind::of_file(kind).is_some()
 }
 
-/// Trains a language model on all lines and writes it to `output`; returns its word vectors with the report. An interrupted
+/// Trains a language model on all lines and writes it to `output`, with a tree of words made by the vectors of `tree` where some are given,
+/// in which words without a vector count as zeros; returns its word vectors with the report. An interrupted
 /// training leaves a checkpoint beside the output, from which the same training goes on. The report has `documents`, `tokens`,
 /// `vocabulary`, `unknown_tokens`, `fitted_until`, `parameters`, `epochs`, and the `perplexity` of the held-out documents.
 pub fn train_language(
     lines: &mut Lines,
     cutter: &Cutter,
     vocabulary: WordLimits,
+    tree: Option<&WordVectors>,
     params: &LanguageParams,
     output: &Path,
     ctx: &Ctx,
 ) -> Result<(WordVectors, Report)> {
+    let params = &LanguageParams { tree: tree.is_some(), ..params.clone() };
     params.check()?;
     let (corpus, mut report) = Numbered::read(lines, cutter, WordReading::Language, vocabulary, output, ctx)?;
     report.fact("unknown_tokens", corpus.left_out);
+    let fitted_until = last_seen(corpus.fitted_until, tree);
+    let known = tree.map(|vectors| vectors.known(&corpus.words));
+    let tree = tree.map(|vectors| tree_of(vectors, &corpus.words, ctx)).transpose()?;
     let what = json!({
-        "network": params, "seed": ctx.seed(), "words": corpus.words,
+        "tree": tree.as_ref().map(|tree| Key::of(bytemuck::cast_slice(tree.order()))), "network": params, "seed": ctx.seed(), "words": corpus.words,
         "text": Key::of(bytemuck::cast_slice(corpus.numbers())),
     });
     let checkpoint = Checkpoint::new(output, &what)?;
     let counts = corpus.counts.iter().copied().chain([corpus.documents, corpus.left_out]).collect();
     let words = LanguageWords::new(corpus.words.clone(), counts)?;
-    let model = NeuralLanguage::train(corpus.numbers(), words, params, Some(&checkpoint), ctx)?;
-    model.save(output, cutter.spec(), corpus.documents, corpus.fitted_until)?;
+    let model = NeuralLanguage::train(corpus.numbers(), words, tree, params, Some(&checkpoint), ctx)?;
+    model.save(output, cutter.spec(), corpus.documents, fitted_until)?;
     checkpoint.remove()?;
+    report.fact("fitted_until", fitted_until);
+    if let Some(known) = known {
+        report.fact("words_in_tree", known);
+    }
     report.fact("parameters", model.parameters());
     report.fact("epochs", model.epochs());
     let best = model.epochs().iter().filter_map(|epoch| epoch.held_out).min_by(f64::total_cmp);
@@ -68,6 +79,18 @@ pub fn train_language(
     let settings = json!({"network": params, "parameters": model.parameters(), "epochs": model.epochs()});
     let values = model.vectors().to_vec();
     Ok((corpus.vectors(params.kind.name(), settings, params.vector_dim(), values)?, report))
+}
+
+/// The tree of words and both marks by given vectors; what has none lies at zero.
+fn tree_of(vectors: &WordVectors, words: &[Box<str>], ctx: &Ctx) -> Result<WordTree> {
+    let dim = vectors.dim();
+    let mut rows = vec![0.0; (words.len() + 2) * dim];
+    for (word, row) in words.iter().zip(rows.chunks_mut(dim)) {
+        if let Some(vector) = vectors.vector(word) {
+            row.copy_from_slice(vector);
+        }
+    }
+    WordTree::by_vectors(&rows, dim, ctx)
 }
 
 /// A document as it was scored: its words, `</s>` at the end, and ln of their probabilities.
@@ -187,6 +210,15 @@ impl Fitted for Opened<LanguageScorer> {
         })
     }
 
+    fn following(&self, text: &str, k: usize, ctx: &Ctx) -> Option<Result<Following>> {
+        let tokens = self.cutter.tokens(text);
+        Some(Ok(ctx.install(|| self.model.following(&tokens, k))))
+    }
+
+    fn sample(&self, params: &SampleParams, ctx: &Ctx) -> Option<Result<Vec<GeneratedText>>> {
+        Some(self.model.sample(params, ctx))
+    }
+
     fn words(&self) -> Option<WordRows<'_>> {
         let model = self.model.model();
         let dim = model.params().vector_dim();
@@ -226,7 +258,7 @@ mod tests {
         let mut lines = Lines::new(std::io::Cursor::new(text.to_owned()), LineFormat::Tokens);
         let cutter = Cutter::new(CutSpec::new(LineFormat::Tokens, TokenizerParams::default()), Path::new("")).unwrap();
         let vocabulary = WordLimits { min_count: 2, max_words: 0 };
-        train_language(&mut lines, &cutter, vocabulary, params, &dir.join("m"), &ctx)
+        train_language(&mut lines, &cutter, vocabulary, None, params, &dir.join("m"), &ctx)
     }
 
     fn small() -> LanguageParams {

@@ -16,6 +16,7 @@ use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
 use inkstone_base::language::Word;
 use inkstone_models::ngram::{LanguageModel, is_arpa, read_arpa};
+use inkstone_models::sentences::SentenceEncoder;
 use inkstone_models::textnet::TextNet;
 use inkstone_models::{
     Doc2vec, FastText, Lexicon, Lsa, ModelFile, Pooling, Sestm, StaticEncoder, Vectorizer, WordVectors, is_fasttext,
@@ -225,6 +226,7 @@ fn open(file: ModelFile, cutter: impl FnOnce(&ModelFile) -> Result<Cutter>) -> R
         lexicon::plain::KIND => Box::new(Opened::new(&file, Lexicon::read(&file)?, cutter()?)),
         Sestm::KIND => Box::new(Opened::new(&file, Sestm::read(&file)?, cutter()?)),
         Labeller::KIND => Box::new(Opened::new(&file, Labeller::read(&file)?, cutter()?)),
+        SentenceEncoder::KIND => Box::new(Opened::new(&file, SentenceEncoder::read(&file)?, cutter()?)),
         Doc2vec::KIND => Box::new(Opened::new(&file, Doc2vec::read(&file)?, cutter()?)),
         FastText::KIND => Box::new(Opened::new(&file, FastText::from_file(&file)?, cutter()?)),
         Lsa::KIND => {

@@ -18,6 +18,6 @@ mod window;
 
 pub use fit::{EpochFigures, FitParams, Schedule, ScheduleKind};
 pub use kernel::Real;
-pub use language::{LanguageKind, LanguageParams, LanguageScorer, LanguageWords, NeuralLanguage};
+pub use language::{LanguageKind, LanguageParams, LanguageScorer, LanguageWords, NeuralLanguage, WordTree};
 pub use window::WindowParams;
 pub use window::rank_windows;

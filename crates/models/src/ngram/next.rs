@@ -42,23 +42,28 @@ impl LanguageModel {
             state = view.index.step(state, id).state;
         }
         let words = u32::try_from(view.index.sizes()[0]).unwrap_or(u32::MAX);
-        let mut likely: Vec<(f32, u32)> = (0..words)
+        let likely = (0..words)
             .into_par_iter()
             .filter(|word| ![BEGIN, UNKNOWN].contains(word))
             .map(|word| (view.index.step(state, word).log10, word))
             .collect();
-        let most = |a: &(f32, u32), b: &(f32, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
-        if k < likely.len() {
-            likely.select_nth_unstable_by(k, most);
-            likely.truncate(k);
-        }
-        likely.sort_unstable_by(most);
         let word = |(log10, id): (f32, u32)| {
             Ok(Likely { word: view.vocabulary.word(id)?.to_owned(), log10_prob: f64::from(log10) })
         };
-        let next = likely.into_iter().map(word).collect::<Result<_>>()?;
+        let next = likeliest(likely, k).into_iter().map(word).collect::<Result<_>>()?;
         Ok(Following { after: tokens.iter().map(|&token| token.to_owned()).collect(), unknown, next })
     }
+}
+
+/// The `k` words of highest log10 probability, the most probable first; equal ones by number.
+pub(crate) fn likeliest(mut words: Vec<(f32, u32)>, k: usize) -> Vec<(f32, u32)> {
+    let most = |a: &(f32, u32), b: &(f32, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+    if k < words.len() {
+        words.select_nth_unstable_by(k, most);
+        words.truncate(k);
+    }
+    words.sort_unstable_by(most);
+    words
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! Drawing text from a model, word after word, until it draws `</s>`.
+//! Drawing text from a language model of any kind, word after word, until it draws `</s>`.
 //!
-//! The distribution after a context is laid out over the whole vocabulary: single words first, then for each longer context what was
+//! Of an n-gram model, the distribution after a context is laid out over the whole vocabulary: single words first, then for each longer context what was
 //! there times its back-off weight, and its own continuations over that. `<s>` and `<unk>` are never drawn.
 
 use anyhow::Result;
@@ -26,6 +26,20 @@ pub struct SampleParams {
     pub top_k: usize,
     /// Tokens after which a document is broken off. Default: 200.
     pub max_length: usize,
+}
+
+impl SampleParams {
+    /// Fails when a setting cannot work.
+    fn check(&self) -> Result<()> {
+        ensure!(
+            self.temperature > 0.0 && self.temperature.is_finite(),
+            "--temperature {} 不是温度：须大于 0，1 即模型原样",
+            "--temperature {} is no temperature: it is above 0, 1 for the model as it is",
+            self.temperature
+        );
+        ensure!(self.max_length > 0, "--max-length 0 没有词的位置", "--max-length 0 leaves no room for a word");
+        Ok(())
+    }
 }
 
 impl Default for SampleParams {
@@ -92,40 +106,54 @@ impl Index<'_> {
 impl LanguageModel {
     /// Draws documents; the same seed gives the same ones.
     pub fn sample(&self, params: &SampleParams, ctx: &Ctx) -> Result<Vec<GeneratedText>> {
-        ensure!(
-            params.temperature > 0.0 && params.temperature.is_finite(),
-            "--temperature {} 不是温度：须大于 0，1 即模型原样",
-            "--temperature {} is no temperature: it is above 0, 1 for the model as it is",
-            params.temperature
-        );
-        ensure!(params.max_length > 0, "--max-length 0 没有词的位置", "--max-length 0 leaves no room for a word");
         let view = self.view();
         let continuations = ctx.install(|| Continuations::new(&view.index));
-        let draw = |number: usize| {
-            let mut random = ChaCha8Rng::seed_from_u64(ctx.seed());
-            random.set_stream(number as u64);
-            let mut state = view.begin();
-            let mut tokens: Vec<&str> = Vec::new();
-            let mut log10_prob = 0.0;
-            while tokens.len() < params.max_length {
-                ctx.advance(0)?;
-                let log10 = view.index.distribution(state, &continuations);
-                let word = choose(&log10, params, &mut random);
-                log10_prob += f64::from(log10[word as usize]);
-                if word == END {
-                    return Ok(GeneratedText { tokens: tokens.join(" "), log10_prob, broken_off: false });
-                }
-                tokens.push(view.vocabulary.word(word)?);
-                state = view.index.step(state, word).state;
+        let next = |state: &mut State, words: &[u32]| {
+            if let Some(&word) = words.last() {
+                *state = view.index.step(*state, word).state;
             }
-            Ok(GeneratedText { tokens: tokens.join(" "), log10_prob, broken_off: true })
+            view.index.distribution(*state, &continuations)
         };
-        ctx.install(|| (0..params.documents).into_par_iter().map(draw).collect())
+        draw_documents(&view.begin(), next, |word| view.vocabulary.word(word), (END, &[BEGIN, UNKNOWN]), params, ctx)
     }
 }
 
-fn choose(log10: &[f32], params: &SampleParams, random: &mut ChaCha8Rng) -> u32 {
-    let drawn = (0..log10.len() as u32).filter(|word| ![BEGIN, UNKNOWN].contains(word));
+/// Draws documents from any model. `next` gives log10 of the probability of each word, by number, after the words of a document so far, of
+/// which it is told after each; it keeps a state, which begins as `begin`. `end` is the word that ends a document; words of `never` are not
+/// drawn. The same seed gives the same documents.
+pub(crate) fn draw_documents<'m, S: Clone + Sync>(
+    begin: &S,
+    next: impl Fn(&mut S, &[u32]) -> Vec<f32> + Sync,
+    name: impl Fn(u32) -> Result<&'m str> + Sync,
+    (end, never): (u32, &[u32]),
+    params: &SampleParams,
+    ctx: &Ctx,
+) -> Result<Vec<GeneratedText>> {
+    params.check()?;
+    let draw = |number: usize| {
+        let mut random = ChaCha8Rng::seed_from_u64(ctx.seed());
+        random.set_stream(number as u64);
+        let mut state = begin.clone();
+        let (mut words, mut names) = (Vec::new(), Vec::<&str>::new());
+        let mut log10_prob = 0.0;
+        while words.len() < params.max_length {
+            ctx.advance(0)?;
+            let log10 = next(&mut state, &words);
+            let word = choose(&log10, never, params, &mut random);
+            log10_prob += f64::from(log10[word as usize]);
+            if word == end {
+                return Ok(GeneratedText { tokens: names.join(" "), log10_prob, broken_off: false });
+            }
+            names.push(name(word)?);
+            words.push(word);
+        }
+        Ok(GeneratedText { tokens: names.join(" "), log10_prob, broken_off: true })
+    };
+    ctx.install(|| (0..params.documents).into_par_iter().map(draw).collect())
+}
+
+fn choose(log10: &[f32], never: &[u32], params: &SampleParams, random: &mut ChaCha8Rng) -> u32 {
+    let drawn = (0..log10.len() as u32).filter(|word| !never.contains(word));
     let mut words: Vec<u32> = drawn.collect();
     if params.top_k > 0 && params.top_k < words.len() {
         let most = |a: &u32, b: &u32| log10[*b as usize].total_cmp(&log10[*a as usize]).then(a.cmp(b));

@@ -19,7 +19,7 @@ mod folds;
 mod loss;
 mod net;
 mod params;
-mod stack;
+pub(crate) mod stack;
 #[cfg(test)]
 mod tests;
 mod walk;

@@ -6,10 +6,10 @@ use crate::neural::recurrent::{Direction, DirectionGradient, PackedTexts, States
 use inkstone_base::simd::wide;
 
 /// The layers, from the words up; each reads in one direction or both.
-pub(super) struct Stack<T>(pub(super) Vec<Vec<Direction<T>>>);
+pub(crate) struct Stack<T>(pub(crate) Vec<Vec<Direction<T>>>);
 
 /// Values of the layers on the tokens of a piece.
-pub(super) struct StackPass<T> {
+pub(crate) struct StackPass<T> {
     /// The input of each layer but the first, the states of the layer below side by side.
     inputs: Vec<Vec<T>>,
     states: Vec<Vec<States<T>>>,
@@ -19,7 +19,7 @@ pub(super) struct StackPass<T> {
 
 impl<T: Real> Stack<T> {
     /// The features of each text, `[texts, directions x hidden]`, of the last layer.
-    pub(super) fn forward(&self, params: &TextNetParams, x: &[T], reading: &PackedTexts) -> (Vec<T>, StackPass<T>) {
+    pub(crate) fn forward(&self, params: &TextNetParams, x: &[T], reading: &PackedTexts) -> (Vec<T>, StackPass<T>) {
         let (mut inputs, mut states) = (Vec::new(), Vec::<Vec<States<T>>>::new());
         for layer in &self.0 {
             if let Some(below) = states.last() {
@@ -35,7 +35,7 @@ impl<T: Real> Stack<T> {
 
     /// Goes back from the gradient by the features; adds to that by the words, `dx`, where one is wanted. Gives the gradients of all
     /// directions, from the first layer on.
-    pub(super) fn backward(
+    pub(crate) fn backward(
         &self,
         params: &TextNetParams,
         x: &[T],

@@ -5,7 +5,6 @@
 //! gave it.
 
 use std::borrow::Cow;
-use std::path::Path;
 
 use anyhow::Result;
 use serde_json::json;
@@ -16,8 +15,8 @@ use crate::lines::{Cutter, Line, LineFormat, Lines};
 use crate::standalone::write_rows;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
-use inkstone_models::ngram::{END, Following, LanguageModel, MARKS, Score, Scores, is_arpa, read_arpa};
-use inkstone_models::{Explanation, ModelFile, ModelHeader};
+use inkstone_models::ngram::{END, Following, GeneratedText, LanguageModel, MARKS, SampleParams, Score, Scores};
+use inkstone_models::{Explanation, ModelHeader};
 
 /// Documents that a thread takes at once.
 const CHUNK: usize = 256;
@@ -41,11 +40,6 @@ struct Measured {
     rows: Option<(Vec<String>, Rows)>,
     /// Tokens that the model holds impossible.
     impossible: u64,
-}
-
-/// Opens a language model: a model file or an ARPA file.
-pub fn open_language_model(path: &Path, ctx: &Ctx) -> Result<LanguageModel> {
-    if is_arpa(path)? { read_arpa(path, ctx) } else { LanguageModel::open(ModelFile::open(path)?) }
 }
 
 impl FittedNgram {
@@ -142,6 +136,10 @@ impl Fitted for FittedNgram {
         Some(ctx.install(|| self.model.following(&tokens, k)))
     }
 
+    fn sample(&self, params: &SampleParams, ctx: &Ctx) -> Option<Result<Vec<GeneratedText>>> {
+        Some(self.model.sample(params, ctx))
+    }
+
     fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)> {
         let (mut total, mut documents, mut impossible) = (Score::default(), 0u64, 0);
         let per = params.table.as_ref().map(|table| table.0);
@@ -169,6 +167,7 @@ impl Fitted for FittedNgram {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::path::Path;
 
     use serde::Deserialize;
 

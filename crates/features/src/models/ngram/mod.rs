@@ -5,6 +5,5 @@ pub(crate) mod params;
 pub(crate) mod plain;
 pub(crate) mod project;
 
-pub use eval::open_language_model;
 pub use params::{SurpriseParams, Unit};
 pub use plain::{HeldOut, train_ngram};

@@ -9,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::net::{LanguageLayers, output, output_row};
 use super::score::ScoringNet;
-use super::{LanguageKind, LanguageParams, OUTPUT, WORDS};
+use super::{LanguageKind, LanguageParams, OUTPUT, WORDS, WordTree};
 use crate::neural::affine::Affine;
 use crate::neural::entropy::cross_entropy;
 use crate::neural::fit::{Network, PieceGradients};
@@ -31,6 +31,7 @@ pub(super) struct LanguageNet<'a> {
     pub(super) trained: &'a [u32],
     pub(super) held_out: &'a [u32],
     pub(super) sampler: Option<Sampler>,
+    pub(super) tree: Option<&'a WordTree>,
 }
 
 /// Some predictions of a batch.
@@ -104,7 +105,7 @@ pub(super) struct ReadyLanguage<'w, T> {
     /// By weight the rows that gradients are wanted of; none for all.
     rows: &'w [Option<Vec<u32>>],
     layers: LanguageLayers<T>,
-    /// The scores of all words; none where predictions are trained against words that are drawn.
+    /// The scores of all words; none where predictions are trained against words that are drawn, or along the paths of a tree.
     output: Option<Affine<T>>,
 }
 
@@ -115,7 +116,7 @@ impl LanguageNet<'_> {
         rows: &'w [Option<Vec<u32>>],
     ) -> ReadyLanguage<'w, T> {
         let layers = LanguageLayers::new(self.params, &values);
-        let output = self.sampler.is_none().then(|| output(self.params, &values));
+        let output = (self.sampler.is_none() && self.tree.is_none()).then(|| output(self.params, &values));
         ReadyLanguage { values, rows, layers, output }
     }
 
@@ -153,6 +154,20 @@ impl LanguageNet<'_> {
         to_words: &mut RowGradient<'_, T>,
     ) -> (f64, Vec<T>, Vec<T>) {
         let (columns, tied) = (self.params.features(), self.params.kind == LanguageKind::Lbl);
+        if let Some(tree) = self.tree {
+            let mut by_features = vec![T::default(); features.len()];
+            let mut to_nodes = RowGradient::new(ready.rows[OUTPUT].as_deref(), self.classes - 1, columns + 1);
+            let mut loss = 0.0;
+            let rows = features.chunks(columns).zip(by_features.chunks_mut(columns)).zip(&piece.right);
+            for ((features, by_features), &right) in rows {
+                loss += tree.loss(ready.values[OUTPUT], features, right, by_features, |node, by| {
+                    let to = to_nodes.row(node);
+                    to.iter_mut().zip(features).for_each(|(to, &x)| *to += by * x);
+                    to[columns] += by;
+                });
+            }
+            return (loss, by_features, to_nodes.values);
+        }
         let Some(output) = &ready.output else {
             let row = |word| output_row(self.params, &ready.values, word);
             let found = self.sampler.as_ref().map(|s| s.softmax(features, columns, row, &piece.right, &piece.samples));
@@ -225,6 +240,11 @@ impl Network for LanguageNet<'_> {
         let contexts = pieces.iter().flat_map(|piece| piece.contexts.iter().copied());
         let outputs = pieces.iter().flat_map(|piece| piece.right.iter().chain(&piece.samples).copied());
         let full = self.sampler.is_none();
+        if let Some(tree) = self.tree {
+            let nodes = outputs.flat_map(|word| tree.path(word).map(|(node, _)| node));
+            let read = [Some(distinct(contexts)), Some(distinct(nodes))];
+            return read.into_iter().chain(std::iter::repeat_n(None, shapes - 2)).collect();
+        }
         let tied = self.params.kind == LanguageKind::Lbl;
         let words = match (tied, full) {
             (true, true) => None,
@@ -253,7 +273,7 @@ impl Network for LanguageNet<'_> {
             return Ok(None);
         }
         let documents: Vec<&[u32]> = self.held_out.split_inclusive(|&word| word == self.end).collect();
-        let net = ScoringNet::new(self.params, &weights.values(), self.end);
+        let net = ScoringNet::new(self.params, &weights.values(), self.tree, self.end);
         let scored = net.in_parallel(&weights.all[WORDS].values, &documents, ctx)?;
         let sum: f64 = scored.iter().flatten().map(|&p| f64::from(p)).sum();
         Ok(Some(-sum / self.held_out.len() as f64))

@@ -6,11 +6,11 @@ use anyhow::Result;
 use chrono::NaiveDateTime;
 use serde::Serialize;
 
-use super::{LanguageKind, LanguageParams, LanguageWords, NeuralLanguage};
+use super::{LanguageKind, LanguageParams, LanguageWords, NeuralLanguage, WordTree};
 use crate::neural::file::{Saved, read_settings, read_weights};
 use crate::{ModelFile, pack_strings};
 
-use inkstone_base::bail;
+use inkstone_base::{bail, ensure};
 
 impl LanguageKind {
     /// The network that files of this kind hold.
@@ -30,7 +30,9 @@ impl NeuralLanguage {
     ) -> Result<()> {
         let NeuralLanguage { params, weights, epochs, .. } = self;
         let words = pack_strings(self.words.words.iter().map(AsRef::as_ref));
+        let tree = self.tree.as_ref().map(|tree| ("tree", bytemuck::cast_slice(tree.order())));
         let sections = [("words", &words[..]), ("counts", bytemuck::cast_slice(&self.words.counts))];
+        let sections: Vec<(&str, &[u8])> = sections.into_iter().chain(tree).collect();
         Saved { kind: params.kind.name(), params, weights, epochs }.write(path, cut, documents, fitted_until, &sections)
     }
 
@@ -47,6 +49,12 @@ impl NeuralLanguage {
         let words = file.strings("words")?.into_iter().map(Box::from).collect();
         let words = LanguageWords::new(words, file.counts("counts")?)?;
         let weights = read_weights(file, params.shapes(words.classes()))?;
-        Ok(NeuralLanguage { params, words, weights, epochs })
+        let tree = params.tree.then(|| WordTree::new(file.numbers::<u32>("tree")?.to_vec())).transpose()?;
+        ensure!(
+            tree.as_ref().is_none_or(|tree| tree.order().len() == words.classes()),
+            "词树与词表不符；请重新训练",
+            "the tree of words does not fit the vocabulary; train the model again"
+        );
+        Ok(NeuralLanguage { params, words, tree, weights, epochs })
     }
 }

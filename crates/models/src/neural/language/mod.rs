@@ -6,6 +6,8 @@
 //! | `lbl` | Mnih and Hinton 2007 | the sum of C_i x_i, plus a bias: a guess at the vector of the next word |
 //! | `rnnlm` | Mikolov, Karafiát, Burget, Černocký and Khudanpur 2010 | h = sigmoid(vector of the word before + W h of the step before) |
 //!
+//! Instead of the softmax, LBL can have a binary tree of words (`tree`: Mnih and Hinton 2009).
+//!
 //! The probability of a word is a softmax of features · its row of the output + its bias over all words; LBL's rows are the
 //! word vectors themselves. Words are numbered by frequency; after the last stand `</s>`, which ends a document and is also
 //! what stands before its first word, and `<unk>` for all words outside the vocabulary. Documents know nothing of each other.
@@ -15,9 +17,11 @@
 mod batches;
 mod file;
 mod net;
+mod sample;
 mod score;
 #[cfg(test)]
 mod tests;
+mod tree;
 
 use anyhow::Result;
 use rand::SeedableRng;
@@ -33,6 +37,7 @@ use batches::LanguageNet;
 use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
 pub use score::LanguageScorer;
+pub use tree::WordTree;
 
 /// The weights by number.
 const WORDS: usize = 0;
@@ -86,6 +91,8 @@ defaults! {
         /// Words drawn by their share that each prediction is trained against (importance sampling); 0 (default): all words.
         /// Perplexities are always those against all words.
         samples: usize = 0,
+        /// For `lbl`: true if a binary tree of words stands in the place of the softmax.
+        tree: bool = false,
         fit: FitParams = FitParams::default(),
     }
 }
@@ -105,6 +112,11 @@ impl LanguageParams {
             !self.direct || self.kind == LanguageKind::Nnlm,
             "只有 nnlm 有 --direct 连接",
             "only nnlm has --direct connections"
+        );
+        ensure!(
+            !self.tree || (self.kind == LanguageKind::Lbl && self.samples == 0),
+            "词树用于 lbl，且不与 --samples 并用：每次预测只算一条路径",
+            "a tree of words is for lbl, without --samples: a prediction costs one path"
         );
         self.fit.check()
     }
@@ -140,7 +152,9 @@ impl LanguageParams {
                 ("hidden_bias", 1, h),
             ],
             LanguageKind::Lbl => {
-                vec![("vectors", classes, m), ("output", classes, 1), ("positions", m, inputs), ("guess_bias", 1, m)]
+                // A tree has a vector and a bias at each inner node.
+                let (rows, dim) = if self.tree { (classes - 1, m + 1) } else { (classes, 1) };
+                vec![("vectors", classes, m), ("output", rows, dim), ("positions", m, inputs), ("guess_bias", 1, m)]
             }
             LanguageKind::Rnnlm => {
                 vec![("vectors", classes, h), ("output", classes, h + 1), ("recurrent", h, h)]
@@ -197,28 +211,38 @@ impl LanguageWords {
 pub struct NeuralLanguage {
     params: LanguageParams,
     words: LanguageWords,
+    /// The tree over all words and marks, if it has one.
+    tree: Option<WordTree>,
     weights: Weights,
     epochs: Vec<EpochFigures>,
 }
 
 impl NeuralLanguage {
-    /// Trains on a stream of numbers, documents that each end with `</s>`.
+    /// Trains on a stream of numbers, documents that each end with `</s>`. A `tree` over the words and both marks is given where the
+    /// parameters ask for one.
     pub fn train(
         stream: &[u32],
         words: LanguageWords,
+        tree: Option<WordTree>,
         params: &LanguageParams,
         checkpoint: Option<&Checkpoint>,
         ctx: &Ctx,
     ) -> Result<NeuralLanguage> {
         params.check()?;
+        ensure!(
+            params.tree == tree.is_some() && tree.as_ref().is_none_or(|tree| tree.order().len() == words.classes()),
+            "词树与词表不符",
+            "the tree of words does not fit the vocabulary"
+        );
         let weights = start(&words, params, ctx.seed());
         let (trained, held_out) = split(stream, words.end(), params.fit.held_out_share);
         ensure!(!trained.is_empty(), "没有可训练的文本", "there is no text to train on");
         // A word that is not in the vocabulary can still be what a prediction is trained against.
         let sampler = (params.samples > 0).then(|| Sampler::new(&words.counts));
-        let net = LanguageNet { params, end: words.end(), classes: words.classes(), trained, held_out, sampler };
+        let (end, classes) = (words.end(), words.classes());
+        let net = LanguageNet { params, end, classes, trained, held_out, sampler, tree: tree.as_ref() };
         let (weights, epochs) = fit(&net, weights, &params.fit, checkpoint, ctx)?;
-        Ok(NeuralLanguage { params: params.clone(), words, weights, epochs })
+        Ok(NeuralLanguage { params: params.clone(), words, tree, weights, epochs })
     }
 
     pub fn params(&self) -> &LanguageParams {
@@ -266,6 +290,9 @@ fn start(words: &LanguageWords, params: &LanguageParams, seed: u64) -> Weights {
         WORDS => Weight::uniform(name, rows, dim, START, &mut rng),
         OUTPUT => {
             let mut output = Weight::uniform(name, rows, dim, START / (dim as f32).sqrt(), &mut rng);
+            if params.tree {
+                return output;
+            }
             let shares = words.counts.iter().map(|&count| ((count as f64 + 1.0) / all).ln() as f32);
             output.values.chunks_mut(dim).zip(shares).for_each(|(row, share)| row[dim - 1] = share);
             output

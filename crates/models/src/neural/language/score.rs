@@ -1,11 +1,11 @@
-//! Probabilities of documents, always by the softmax over all words.
+//! Probabilities of documents, always by the softmax over all words, or by the tree of words.
 
 use anyhow::Result;
 use rayon::prelude::*;
 
 use super::batches::context_of;
 use super::net::{LanguageLayers, output};
-use super::{LanguageKind, LanguageParams, NeuralLanguage, WORDS};
+use super::{LanguageKind, LanguageParams, NeuralLanguage, OUTPUT, WORDS, WordTree};
 use crate::neural::affine::Affine;
 use crate::neural::entropy::log_probability;
 use inkstone_base::job::Ctx;
@@ -17,14 +17,14 @@ const DOCUMENTS: usize = 32;
 
 /// A model ready to say how probable documents are.
 pub struct LanguageScorer {
-    model: NeuralLanguage,
-    net: ScoringNet,
+    pub(super) model: NeuralLanguage,
+    pub(super) net: ScoringNet,
 }
 
 impl LanguageScorer {
     /// Makes a model ready.
     pub fn new(model: NeuralLanguage) -> LanguageScorer {
-        let net = ScoringNet::new(&model.params, &model.weights.values(), model.words.end());
+        let net = ScoringNet::new(&model.params, &model.weights.values(), model.tree.as_ref(), model.words.end());
         LanguageScorer { model, net }
     }
 
@@ -43,13 +43,24 @@ pub(super) struct ScoringNet {
     params: LanguageParams,
     end: u32,
     layers: LanguageLayers<f32>,
-    output: Affine<f32>,
+    output: ScoredWords,
+}
+
+/// From features to probabilities of words.
+enum ScoredWords {
+    Softmax(Affine<f32>),
+    /// A tree, and the weights of its nodes.
+    Tree(WordTree, Vec<f32>),
 }
 
 impl ScoringNet {
-    pub(super) fn new(params: &LanguageParams, values: &[&[f32]], end: u32) -> ScoringNet {
+    pub(super) fn new(params: &LanguageParams, values: &[&[f32]], tree: Option<&WordTree>, end: u32) -> ScoringNet {
         let layers = LanguageLayers::new(params, values);
-        ScoringNet { params: params.clone(), end, layers, output: output(params, values) }
+        let output = match tree {
+            None => ScoredWords::Softmax(output(params, values)),
+            Some(tree) => ScoredWords::Tree(tree.clone(), values[OUTPUT].to_vec()),
+        };
+        ScoringNet { params: params.clone(), end, layers, output }
     }
 
     /// [`ScoringNet::score`] by the threads of `ctx`.
@@ -97,10 +108,42 @@ impl ScoringNet {
         scored
     }
 
+    /// ln of the probability of every word, by number, after the words of a document so far. `state` is that of a recurrent model before the
+    /// last of these words, empty before the first, and becomes the one after it.
+    pub(super) fn after(&self, vectors: &[f32], before: &[u32], state: &mut Vec<f32>) -> Vec<f32> {
+        let features = if self.params.kind == LanguageKind::Rnnlm {
+            let last = before.last().copied().unwrap_or(self.end);
+            state.resize(self.params.hidden, 0.0);
+            *state = self.layers.step(vectors, state, &[last], self.end);
+            state.clone()
+        } else {
+            let mut context = Vec::new();
+            context_of(before, self.params.context(), self.end, &mut context);
+            self.layers.of_contexts(vectors, &context).features
+        };
+        match &self.output {
+            ScoredWords::Tree(tree, nodes) => tree.log_probabilities(nodes, &features),
+            ScoredWords::Softmax(output) => {
+                let mut scores = output.forward(&features);
+                let shift = log_probability(&scores, 0) as f32 - scores[0];
+                scores.iter_mut().for_each(|score| *score += shift);
+                scores
+            }
+        }
+    }
+
     /// ln of the probability of each word by its features.
     fn probabilities(&self, features: &[f32], right: &[u32]) -> Vec<f32> {
-        let scores = self.output.forward(features);
-        let rows = scores.chunks(self.output.outputs()).zip(right);
-        rows.map(|(scores, &word)| log_probability(scores, word as usize) as f32).collect()
+        match &self.output {
+            ScoredWords::Tree(tree, nodes) => {
+                let rows = features.chunks(self.params.features()).zip(right);
+                rows.map(|(features, &word)| tree.log_probability(nodes, features, word) as f32).collect()
+            }
+            ScoredWords::Softmax(output) => {
+                let scores = output.forward(features);
+                let rows = scores.chunks(output.outputs()).zip(right);
+                rows.map(|(scores, &word)| log_probability(scores, word as usize) as f32).collect()
+            }
+        }
     }
 }

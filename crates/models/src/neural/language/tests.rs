@@ -8,6 +8,7 @@ use super::*;
 use crate::ModelFile;
 use crate::neural::check::check_gradients;
 use crate::neural::fit::Network;
+use crate::ngram::SampleParams;
 
 const END: u32 = 4;
 
@@ -29,7 +30,13 @@ fn all() -> Vec<LanguageParams> {
     let sampled: Vec<LanguageParams> =
         all.iter().map(|params| LanguageParams { samples: 4, ..params.clone() }).collect();
     all.extend(sampled);
+    all.push(LanguageParams { tree: true, ..params(LanguageKind::Lbl) });
     all
+}
+
+/// A tree over the six words and marks, where the parameters ask for one.
+fn tree(params: &LanguageParams) -> Option<WordTree> {
+    params.tree.then(|| WordTree::new(vec![2, 5, 1, 0, 4, 3]).unwrap())
 }
 
 /// After 公司 comes 利润, then 增长 or 下滑, and that is all, again and again.
@@ -39,7 +46,7 @@ fn stream(documents: u32) -> Vec<u32> {
 
 fn trained(params: &LanguageParams, threads: usize) -> Result<NeuralLanguage> {
     let stream = stream(40);
-    NeuralLanguage::train(&stream, words(&stream), params, None, &Ctx::new(threads, 7).unwrap())
+    NeuralLanguage::train(&stream, words(&stream), tree(params), params, None, &Ctx::new(threads, 7).unwrap())
 }
 
 #[test]
@@ -53,7 +60,9 @@ fn gradients_are_the_difference_quotients() {
         let mut draw = |n: usize| -> Vec<f64> { (0..n).map(|_| rng.random_range(-0.8..0.8)).collect() };
         let values: Vec<Vec<f64>> = shapes.iter().map(|(_, rows, dim)| draw(rows * dim)).collect();
         let sampler = (params.samples > 0).then(|| Sampler::new(&words.counts));
-        let net = LanguageNet { params: &params, end: END, classes: 6, trained: &text, held_out: &[], sampler };
+        let tree = tree(&params);
+        let tree = tree.as_ref();
+        let net = LanguageNet { params: &params, end: END, classes: 6, trained: &text, held_out: &[], sampler, tree };
         let order = net.order(&mut rng);
         let mut pieces = net.batch(&order, 1, Vec::new(), &mut rng);
         if params.kind == LanguageKind::Rnnlm {
@@ -108,7 +117,7 @@ fn what_follows_a_word_is_learned() {
 
 #[test]
 fn probabilities_of_all_words_sum_to_one_and_documents_know_nothing_of_each_other() {
-    for params in LanguageKind::ALL.map(params) {
+    for params in all() {
         let scorer = LanguageScorer::new(trained(&params, 1).unwrap());
         let documents: Vec<Vec<u32>> = (0..6).map(|word| vec![3, 0, word, END]).collect();
         let read: Vec<&[u32]> = documents.iter().map(Vec::as_slice).collect();
@@ -137,7 +146,9 @@ fn the_bytes_are_the_same_whatever_the_threads_and_after_an_interruption() {
                 let params = LanguageParams { fit, ..params.clone() };
                 let ctx = Ctx::new(threads, 7).unwrap();
                 let words = words(&stream);
-                model = Some(NeuralLanguage::train(&stream, words, &params, Some(&checkpoint), &ctx).unwrap());
+                model = Some(
+                    NeuralLanguage::train(&stream, words, tree(&params), &params, Some(&checkpoint), &ctx).unwrap(),
+                );
             }
             checkpoint.remove().unwrap();
             model.unwrap().save(&path, &"tokens", 300, None).unwrap();
@@ -165,7 +176,7 @@ fn held_out_documents_are_the_last_and_say_when_to_stop() {
     text.extend((0..10).flat_map(|_| [2, 2, 2, 2, END]));
     let fit = FitParams { epochs: 50, patience: 2, lr: 0.05, ..params(LanguageKind::Nnlm).fit };
     let params = LanguageParams { fit, ..params(LanguageKind::Nnlm) };
-    let model = NeuralLanguage::train(&text, words(&text), &params, None, &Ctx::new(1, 1).unwrap()).unwrap();
+    let model = NeuralLanguage::train(&text, words(&text), None, &params, None, &Ctx::new(1, 1).unwrap()).unwrap();
     assert!(model.epochs().len() < 50, "{:?}", model.epochs());
     let last = model.epochs().last().unwrap();
     assert!(last.lr < 0.05 && last.held_out.is_some());
@@ -188,9 +199,38 @@ fn settings_that_cannot_work_are_told() {
     let base = || params(LanguageKind::Lbl);
     assert!(refused(LanguageParams { order: 1, ..base() }).contains("--order 1"));
     assert!(refused(LanguageParams { dim: 0, ..base() }).contains("--dim 0"));
+    let drawn = LanguageParams { tree: true, samples: 3, ..base() };
+    assert!(refused(drawn).contains("without --samples"));
     assert!(refused(LanguageParams { direct: true, ..base() }).contains("only nnlm has --direct"));
     let fit = |fit| refused(LanguageParams { fit, ..base() });
     assert!(fit(FitParams { lr: 0.0, ..FitParams::default() }).contains("--lr 0"));
     assert!(fit(FitParams { held_out_share: 0.9, ..FitParams::default() }).contains("--held-out-share 0.9"));
     assert!(fit(FitParams { epochs: 0, ..FitParams::default() }).contains("--epochs 0"));
+}
+
+#[test]
+fn texts_are_drawn_and_words_follow_as_they_are_probable() {
+    for params in all().into_iter().filter(|params| params.samples == 0) {
+        let fit = FitParams { epochs: 60, held_out_share: 0.0, ..params.fit.clone() };
+        let scorer = LanguageScorer::new(trained(&LanguageParams { fit, ..params.clone() }, 2).unwrap());
+        let sampling = SampleParams { documents: 400, max_length: 9, ..SampleParams::default() };
+        let draw = |threads| scorer.sample(&sampling, &Ctx::new(threads, 3).unwrap()).unwrap();
+        let drawn = draw(1);
+        assert!(drawn == draw(3), "{params:?}");
+        // Half of the documents of the text go on with each of two words.
+        let share = |text: &str| drawn.iter().filter(|one| one.tokens == text).count() as f64 / 400.0;
+        for text in ["公司 利润 增长", "公司 利润 下滑"] {
+            assert!((share(text) - 0.45).abs() < 0.15, "{params:?}: {} of {text}", share(text));
+        }
+        let one = drawn.iter().find(|one| one.tokens == "公司 利润 增长" && !one.broken_off).unwrap();
+        let score: f64 = scorer.score(&[&[3, 0, 1, END]])[0].iter().map(|&ln| f64::from(ln) / 10f64.ln()).sum();
+        assert!((one.log10_prob - score).abs() < 1e-4, "{} and {score}", one.log10_prob);
+        let following = scorer.following(&["公司", "未见", "利润"], 2);
+        assert_eq!((following.unknown, following.next.len()), (vec!["未见".to_owned()], 2));
+        let next = scorer.following(&["公司", "利润"], 9).next;
+        assert!(next.len() == 5 && ["增长", "下滑"].contains(&&*next[0].word), "{next:?}");
+        let score = f64::from(scorer.score(&[&[3, 0, 1, END]])[0][2]) / 10f64.ln();
+        let listed = next.iter().find(|likely| likely.word == "增长").unwrap().log10_prob;
+        assert!((listed - score).abs() < 1e-5, "{listed} and {score}");
+    }
 }

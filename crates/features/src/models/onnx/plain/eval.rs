@@ -15,6 +15,7 @@ use crate::fitted::Figures;
 use crate::fitted::figures;
 use crate::lines::{Line, Lines};
 use crate::standalone::coverage::{KnownTokens, coverage};
+use crate::standalone::retrieval;
 use crate::standalone::similarity::similarity;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
@@ -36,6 +37,8 @@ pub enum Examination {
     /// The cosine of two texts by their vectors or their weights of terms: two texts with a tab between them, or fields text and pair. If
     /// pairs have a score (behind a second tab, or in the field value), also the correlation of cosines and scores.
     Similarity,
+    /// Titles that look for their texts among those of all lines (fields title and text), by cosine: mean reciprocal rank.
+    Retrieval,
     /// Labels of the lines against those that the model calls.
     Labels,
     /// How improbable the lines are to a language model, one that reads from left to right or one that fills masks.
@@ -58,7 +61,10 @@ impl Examination {
     /// The output of the model that it needs; none where any will do.
     pub(crate) fn output(self) -> Option<Output> {
         match self {
-            Examination::FillMask | Examination::Similarity | Examination::Coverage => None,
+            Examination::FillMask
+            | Examination::Similarity
+            | Examination::Retrieval
+            | Examination::Coverage => None,
             Examination::Labels | Examination::Pairs | Examination::Choice | Examination::Nsp => Some(Output::Scores),
             Examination::Answers => Some(Output::Answer),
             Examination::Perplexity => Some(Output::Surprise),
@@ -88,6 +94,7 @@ pub(crate) fn evaluate(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Resu
             };
             measured.with_context(compared)?.0
         }
+        (None, Examination::Retrieval) => retrieval(model, lines, ctx)?.0,
         (None, Examination::Labels) => labels(model, lines, ctx)?,
         (None, Examination::Perplexity) => perplexity(model, lines, ctx)?,
         (None, Examination::Entities) => {
