@@ -219,7 +219,6 @@ impl PageState for FeaturesPage {
         }
     }
 
-
     fn act(&mut self, action: Action, _area: Rect, desk: &Desk<'_>) {
         let list = if self.focus == FeaturesFocus::Sets { &mut self.sets } else { &mut self.below };
         if list.act(action) {

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::corpus::parted;
 use super::{SUPERVISED, WORDS};
-use crate::fitted::{Columns, EvalParams, Figures, Fitted, Rows, WordRows};
 use crate::fitted::Opened;
+use crate::fitted::{Columns, EvalParams, Figures, Fitted, Rows, WordRows};
 use crate::lines::{Cutter, Line, Lines};
 use crate::standalone::coverage::{KnownTokens, coverage};
 use inkstone_base::data::Report;

@@ -61,10 +61,7 @@ impl Examination {
     /// The output of the model that it needs; none where any will do.
     pub(crate) fn output(self) -> Option<Output> {
         match self {
-            Examination::FillMask
-            | Examination::Similarity
-            | Examination::Retrieval
-            | Examination::Coverage => None,
+            Examination::FillMask | Examination::Similarity | Examination::Retrieval | Examination::Coverage => None,
             Examination::Labels | Examination::Pairs | Examination::Choice | Examination::Nsp => Some(Output::Scores),
             Examination::Answers => Some(Output::Answer),
             Examination::Perplexity => Some(Output::Surprise),
