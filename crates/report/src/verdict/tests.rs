@@ -41,8 +41,9 @@ fn findings() -> Vec<Finding> {
         ("too-few-days", vec![json!({"context": {"days": 5}})]),
         (
             "shuffled-text",
-            vec![json!({"rank_ic_permuted": 0.05, "std_permuted": 0.0, "counts_documents": true}), draws],
+            vec![json!({"rank_ic_permuted": 0.05, "std_permuted": 0.0, "counts_documents": true}), draws.clone()],
         ),
+        ("rewired-graph", vec![json!({"rank_ic_rewired": 0.002, "std_rewired": 0.01}), draws]),
         (
             "future-vocabulary",
             vec![
