@@ -37,7 +37,6 @@ use super::outside::EditRequest;
 use super::over::Overlays;
 use super::page::{Chart, Page, Table};
 use super::page_state::PageState;
-use super::reading::{Answer, ReadingThread, Request};
 use super::scene::ShownPicture;
 use super::stock::StockPage;
 use super::text::TextPage;
@@ -116,7 +115,6 @@ pub struct App {
     /// The last fault of the scribe.
     fault: Option<Message>,
     quit: bool,
-    pub(super) reading: ReadingThread,
     pub(super) events: Sender<Event>,
 }
 
@@ -152,7 +150,6 @@ impl App {
 
     fn build(workspace: Workspace, size: (u16, u16), events: Sender<Event>, instance: Option<Instance>) -> Result<App> {
         let keymap = Keymap::new(&workspace.keys)?;
-        let reading = ReadingThread::start(&workspace, events.clone())?;
         let tested = workspace.factors.iter().position(|name| workspace.project.backtest(name).exists());
         let page = match (workspace.start, tested) {
             (Start::Run | Start::RunThenFactor | Start::FirstRun, _) => Page::Jobs,
@@ -192,7 +189,6 @@ impl App {
             language_chosen: false,
             fault: None,
             quit: false,
-            reading,
             events,
             workspace,
         };
@@ -201,7 +197,7 @@ impl App {
         }
         app.reload();
         if app.workspace.start == Start::Browse {
-            app.reading.ask(Request::Reports);
+            app.jobs.last = Some(app.at_desk(JobsPage::read_last_run));
         } else if app.workspace.unknown_library.is_none() {
             app.start();
         }
@@ -264,7 +260,7 @@ impl App {
     fn with<T>(&mut self, page: Page, work: impl FnOnce(&mut dyn PageState, &Desk<'_>) -> T) -> T {
         let orders = RefCell::new(Vec::new());
         let standing = self.standing();
-        let desk = Desk::new(&self.workspace, self.language, &self.reading, &self.events, standing, &orders);
+        let desk = Desk::new(&self.workspace, self.language, &self.events, standing, &orders);
         let state: &mut dyn PageState = state_of!(&mut self, page);
         let made = work(state, &desk);
         for order in orders.into_inner() {
@@ -276,7 +272,7 @@ impl App {
     /// The desk of a page that only looks.
     pub(crate) fn at_desk<T>(&self, work: impl FnOnce(&Desk<'_>) -> T) -> T {
         let orders = RefCell::new(Vec::new());
-        work(&Desk::new(&self.workspace, self.language, &self.reading, &self.events, self.standing(), &orders))
+        work(&Desk::new(&self.workspace, self.language, &self.events, self.standing(), &orders))
     }
 
     /// True if a job has not ended; true if this workbench only reads.
@@ -357,7 +353,6 @@ impl App {
             Event::Tick => return self.look(),
             Event::End => self.quit = true,
             Event::Resize(width, height) => self.size = Rect::new(0, 0, width, height),
-            Event::Answer(answer) => self.learn(*answer),
             Event::Back => {}
             Event::Key(key) if self.is_esc_before(&key) => {
                 // A terminal sends Esc before a letter and Alt with it alike.
@@ -558,13 +553,6 @@ impl App {
     pub(super) fn reload(&mut self) {
         for page in Page::ALL {
             self.with(page, |page, desk| page.reload(desk));
-        }
-    }
-
-    fn learn(&mut self, answer: Answer) {
-        match answer {
-            Answer::Rejects(rejects) => self.jobs.take_rejects(rejects),
-            Answer::Reports(reports) => self.jobs.take_reports(reports),
         }
     }
 

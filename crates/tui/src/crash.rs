@@ -68,7 +68,6 @@ impl Recorder {
                 format!("{what} at {},{}", mouse.column, mouse.row)
             }
             Event::Resize(width, height) => format!("resized to {width} x {height}"),
-            Event::Answer(_) => "something was read".to_owned(),
             Event::Back => "an errand came back".to_owned(),
             Event::End => "told to end".to_owned(),
         };

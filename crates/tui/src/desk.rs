@@ -2,14 +2,13 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{Receiver, Sender, channel};
 
 use anyhow::Result;
 
 use super::errand::Errand;
 use super::event::Event;
 use super::page::Page;
-use super::reading::ReadingThread;
 use super::{Language, Runner, Workspace};
 use inkstone_base::job::Ctx;
 use inkstone_base::language::Word;
@@ -48,8 +47,6 @@ pub struct Work {
 pub struct Desk<'a> {
     pub workspace: &'a Workspace,
     pub language: Language,
-    /// The thread that reads the corpus and the artefacts.
-    pub reading: &'a ReadingThread,
     /// The channel on which finished errands report.
     pub events: &'a Sender<Event>,
     /// True if a job is under way or waits.
@@ -63,12 +60,11 @@ impl<'a> Desk<'a> {
     pub fn new(
         workspace: &'a Workspace,
         language: Language,
-        reading: &'a ReadingThread,
         events: &'a Sender<Event>,
         [busy, read_only]: [bool; 2],
         orders: &'a RefCell<Vec<PageRequest>>,
     ) -> Desk<'a> {
-        Desk { workspace, language, reading, events, busy, read_only, orders }
+        Desk { workspace, language, events, busy, read_only, orders }
     }
 
     /// Asks something of the workbench; it is done as soon as the page has ended what it does.
@@ -92,6 +88,18 @@ impl<'a> Desk<'a> {
         name: &str,
         work: impl FnOnce(&Ctx) -> Result<T> + Send + 'static,
     ) -> Errand<T> {
-        Errand::start(name, self.workspace, self.events, work)
+        Errand::begin(name, Ctx::new(self.workspace.threads, self.workspace.seed), self.events, work)
+    }
+
+    /// Does something that tells pieces of its answer on the way; the page is arranged anew with each. A piece that nobody takes any more
+    /// is told in vain: the work gets false, and may end.
+    pub(crate) fn errand_in_pieces<P: Send + 'static, T: Send + 'static>(
+        &self,
+        name: &str,
+        work: impl FnOnce(&dyn Fn(P) -> bool, &Ctx) -> Result<T> + Send + 'static,
+    ) -> (Receiver<P>, Errand<T>) {
+        let ((sender, pieces), events) = (channel(), self.events.clone());
+        let tell = move |piece| sender.send(piece).is_ok() && events.send(Event::Back).is_ok();
+        (pieces, self.errand(name, move |ctx| work(&tell, ctx)))
     }
 }

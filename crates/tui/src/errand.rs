@@ -4,7 +4,6 @@ use std::sync::mpsc::Sender;
 
 use anyhow::Result;
 
-use super::Workspace;
 use super::event::Event;
 use super::reading;
 use inkstone_base::job::{Ctx, Job, JobState};
@@ -44,16 +43,7 @@ impl Messenger {
 impl<T: Send + 'static> Errand<T> {
     /// Starts work on a thread of its own, and reports its end to `events`. A panic is an error
     /// like others.
-    pub(super) fn start(
-        name: &str,
-        workspace: &Workspace,
-        events: &Sender<Event>,
-        work: impl FnOnce(&Ctx) -> Result<T> + Send + 'static,
-    ) -> Errand<T> {
-        Errand::begin(name, Ctx::new(workspace.threads, workspace.seed), events, work)
-    }
-
-    fn begin(
+    pub(super) fn begin(
         name: &str,
         ctx: Result<Ctx>,
         events: &Sender<Event>,

@@ -2,8 +2,6 @@
 
 use crossterm::event::{KeyEvent, MouseEvent};
 
-use super::reading::Answer;
-
 /// Everything that arrives through the one channel.
 pub enum Event {
     Key(KeyEvent),
@@ -11,8 +9,6 @@ pub enum Event {
     Mouse(MouseEvent),
     /// The terminal has this many columns and rows now.
     Resize(u16, u16),
-    /// A file was read, or a search went on.
-    Answer(Box<Answer>),
     /// An errand of a page has come back.
     Back,
     /// Time passed: look at the run.

@@ -2,7 +2,7 @@
 //!
 //! An event becomes an intent (`intent`, pure), an intent changes the state (`app`), the state becomes a picture
 //! (`view`, which changes nothing). Keys, ticks and finished work arrive through one channel; whatever reads files
-//! runs on a thread of its own (`reading`), so no key ever waits. Every key is a row of `commands::COMMANDS`.
+//! runs on a thread of its own (`errand`), so no key ever waits. Every key is a row of `commands::COMMANDS`.
 //!
 //! Useful for: looking at artefacts and starting a run. Not for: deciding anything. The pipeline is handed in as a
 //! [`Runner`], cutting and marking as functions, so this module knows no stage and no configuration.

@@ -50,6 +50,15 @@ pub(crate) fn message<'a>(text: impl Into<Text<'a>>, block: Block<'a>, frame: &m
     frame.render_widget(Paragraph::new(text).wrap(Wrap { trim: false }).block(block), area);
 }
 
+/// Columns of a line, with a cell between them.
+pub(crate) fn columns<'a>(columns: impl IntoIterator<Item = Span<'a>>) -> Line<'a> {
+    let spaced = columns.into_iter().enumerate().flat_map(|(at, column)| {
+        let gap = (at > 0).then(|| Span::raw(" "));
+        gap.into_iter().chain([column])
+    });
+    Line::from_iter(spaced)
+}
+
 /// Pieces of a text as spans: those beside one another that have the same style become one.
 pub(crate) fn runs<T: AsRef<str>>(pieces: impl IntoIterator<Item = (T, Style)>) -> Vec<Span<'static>> {
     let mut runs: Vec<Span<'static>> = Vec::new();

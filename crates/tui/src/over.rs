@@ -13,7 +13,6 @@ use super::desk::Work;
 use super::errand::{Errand, Messenger};
 use super::forms::{FormOutcome, SettingsForm, Template, has_prices, words as form_words};
 use super::page::Page;
-use super::reading::ReadingThread;
 use super::{Language, Start, Workspace, tour, view, words as common};
 use inkstone_base::data::Key;
 use inkstone_base::language::Message;
@@ -248,11 +247,10 @@ impl App {
     /// Works with another workspace from now on; page and language stay, and so does a run that is under way.
     fn swap(&mut self, workspace: Workspace) -> anyhow::Result<()> {
         let keymap = Keymap::new(&workspace.keys)?;
-        let reading = ReadingThread::start(&workspace, self.events.clone())?;
         if let (Some(forms), Some(before)) = (&workspace.forms, &self.workspace.forms) {
             forms.history.take_over(&before.history);
         }
-        (self.keymap, self.reading, self.workspace) = (keymap, reading, workspace);
+        (self.keymap, self.workspace) = (keymap, workspace);
         self.reload();
         self.ask_for_library();
         Ok(())

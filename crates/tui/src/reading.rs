@@ -1,10 +1,8 @@
-//! The thread that reads files for the screen. Requests go in, answers come back as events.
+//! Reading for the screen: errors as it shows them, and the rows that ingest set aside.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use base64::Engine;
@@ -12,11 +10,8 @@ use base64::engine::general_purpose::STANDARD;
 use encoding_rs::{Encoding, GB18030, UTF_8};
 use serde::Deserialize;
 
-use super::Workspace;
-use super::event::Event;
-use inkstone_base::data::Report;
 use inkstone_base::disk;
-use inkstone_base::job::{Ctx, Job, panic_text};
+use inkstone_base::job::panic_text;
 use inkstone_base::language::Message;
 use inkstone_base::{error, message};
 use inkstone_corpus::ingest::IngestLog;
@@ -28,26 +23,10 @@ const KEPT_OF_GROUP: u64 = 1000;
 /// Rejects that are kept in all.
 const KEPT: usize = 20_000;
 
-/// A reading that a page asks for.
-pub enum Request {
-    /// The rows that ingest set aside.
-    Rejects,
-    /// The reports of the stages' last run.
-    Reports,
-}
-
-/// The result of a [`Request`]. Errors are chains in words, ready to show.
-pub enum Answer {
-    /// To [`Request::Rejects`].
-    Rejects(Result<Rejects, Message>),
-    /// To [`Request::Reports`].
-    Reports(Vec<Report>),
-}
-
 /// A row that ingest set aside.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Reject {
+pub(crate) struct Reject {
     pub file: String,
     /// The row in the file, counted from 1.
     pub row: Option<u64>,
@@ -60,7 +39,7 @@ pub struct Reject {
 
 /// Rejects of a file for the same reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RejectGroup {
+pub(crate) struct RejectGroup {
     pub reason: String,
     pub file: String,
     pub count: u64,
@@ -68,59 +47,11 @@ pub struct RejectGroup {
 
 /// Rows that ingest set aside: the first of each group, and how many each group has.
 #[derive(Debug, Default)]
-pub struct Rejects {
+pub(crate) struct Rejects {
     pub rows: Vec<Reject>,
     /// In the order of their first rows.
     pub groups: Vec<RejectGroup>,
     pub total: u64,
-}
-
-/// The reading thread. It ends when this is dropped.
-pub struct ReadingThread {
-    /// Held so that dropping this ends the thread.
-    _job: Job<()>,
-    requests: Sender<Request>,
-}
-
-impl ReadingThread {
-    pub fn start(workspace: &Workspace, events: Sender<Event>) -> Result<ReadingThread> {
-        let (requests, queue) = channel();
-        let workspace = workspace.clone();
-        let job =
-            Job::spawn("screen reading", Ctx::new(1, 0)?, move |ctx| answer_all(&workspace, &queue, &events, ctx))?;
-        Ok(ReadingThread { _job: job, requests })
-    }
-
-    /// Asks for something; the answer comes as an event.
-    pub fn ask(&self, request: Request) {
-        // The thread outlives this handle, so there is always somebody who listens.
-        let _ = self.requests.send(request);
-    }
-}
-
-fn answer_all(workspace: &Workspace, queue: &Receiver<Request>, events: &Sender<Event>, ctx: &Ctx) -> Result<()> {
-    loop {
-        ctx.check()?;
-        let mut waiting = match queue.recv_timeout(Duration::from_millis(100)) {
-            Ok(request) => vec![request],
-            Err(RecvTimeoutError::Timeout) => continue,
-            Err(RecvTimeoutError::Disconnected) => return Ok(()),
-        };
-        waiting.extend(queue.try_iter());
-        for request in waiting {
-            let answer = Event::Answer(Box::new(answer(workspace, request)));
-            if events.send(answer).is_err() {
-                return Ok(());
-            }
-        }
-    }
-}
-
-fn answer(workspace: &Workspace, request: Request) -> Answer {
-    match request {
-        Request::Rejects => Answer::Rejects(guarded(|| rejects(&workspace.project))),
-        Request::Reports => Answer::Reports((workspace.reports)()),
-    }
 }
 
 /// Runs one piece of reading so that even a panic in it (a segmenter, a damaged file) is an error on its page only.
@@ -136,7 +67,8 @@ pub(crate) fn chain(error: anyhow::Error) -> Message {
     Message::of_error(&error)
 }
 
-fn rejects(project: &Project) -> Result<Rejects> {
+/// Reads the rows that ingest set aside.
+pub(crate) fn rejects(project: &Project) -> Result<Rejects> {
     let mut rejects = Rejects::default();
     let path = &project.rejects();
     if !path.exists() {

@@ -26,7 +26,7 @@ impl App {
         let Some(Dialog::Palette(palette)) = self.dialog.take() else { return };
         let Some(entry) = palette.marked() else { return };
         let (orders, standing) = (RefCell::new(Vec::new()), self.standing());
-        let desk = Desk::new(&self.workspace, self.language, &self.reading, &self.events, standing, &orders);
+        let desk = Desk::new(&self.workspace, self.language, &self.events, standing, &orders);
         let command = match entry {
             PaletteEntry::Command(at) => &COMMANDS[*at],
             PaletteEntry::Line(line) => return self.act(Action::Line(*line)),

@@ -4,7 +4,7 @@ use std::hash::Hasher;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::Receiver;
 use std::time::SystemTime;
 
 use anyhow::{Context, Result};
@@ -16,7 +16,6 @@ use rustc_hash::FxHasher;
 use super::catalogue::{Catalogue, CataloguePart, CatalogueRow, Gathering, PartSlot};
 use crate::desk::Desk;
 use crate::errand::Errand;
-use crate::event::Event;
 use crate::reading::chain;
 use inkstone_base::data::Kind;
 use inkstone_base::job::Ctx;
@@ -110,11 +109,9 @@ impl<T: Send + 'static> Loading<T> {
         (wanted, all): (Option<usize>, bool),
         read: impl Fn(usize) -> T + Send + 'static,
     ) -> Loading<T> {
-        let (sender, parts) = channel();
         let wanted = Arc::new(AtomicUsize::new(wanted.unwrap_or(NONE)));
-        let events = desk.events.clone();
         let asked = wanted.clone();
-        let errand = desk.errand(name, move |ctx| {
+        let (parts, errand) = desk.errand_in_pieces(name, move |tell, ctx| {
             let mut first = 0;
             loop {
                 ctx.check()?;
@@ -132,7 +129,7 @@ impl<T: Send + 'static> Loading<T> {
                 }
                 left[part] = false;
                 // Nobody is left to hear it when the page asks for another corpus.
-                if sender.send((part, read(part))).is_err() || events.send(Event::Back).is_err() {
+                if !tell((part, read(part))) {
                     return Ok(());
                 }
             }

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::Receiver;
 
 use anyhow::{Context, Result};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
@@ -17,7 +17,6 @@ use super::filter::Filter;
 use super::load::CorpusIndex;
 use crate::desk::Desk;
 use crate::errand::Errand;
-use crate::event::Event;
 use crate::kit::Sorting;
 use crate::reading::chain;
 use inkstone_tables::corpus;
@@ -133,11 +132,9 @@ impl CorpusSearch {
         sort: Option<Sorting>,
         desk: &Desk<'_>,
     ) -> CorpusSearch {
-        let (sender, pieces) = channel();
-        let events = desk.events.clone();
         let (looking, parts) = (pattern.clone(), catalogue.parts());
         let ranker = desk.workspace.features.as_ref().map(|bench| bench.ranked.clone());
-        let errand = desk.errand("search", move |ctx| {
+        let (pieces, errand) = desk.errand_in_pieces("search", move |tell, ctx| {
             if let Some(words) = looking.ranking_words() {
                 // Another corpus than the clean one has no index.
                 let ranker = ranker.filter(|_| index.cleaned).with_context(|| {
@@ -149,9 +146,7 @@ impl CorpusSearch {
                 let ranked = ranker(words, ctx)?;
                 let mut hits = ranked.clone();
                 hits.sort_unstable();
-                // A page that is gone wants no ranking.
-                let _ = sender.send(PartHits { hits, ranked: Some(ranked), fault: None });
-                let _ = events.send(Event::Back);
+                tell(PartHits { hits, ranked: Some(ranked), fault: None });
                 return Ok(());
             }
             let all: Vec<usize> = (0..catalogue.parts()).collect();
@@ -164,12 +159,9 @@ impl CorpusSearch {
                         Ok(hits) => PartHits { hits, ranked: None, fault: None },
                         Err(error) => PartHits { hits: Vec::new(), ranked: None, fault: Some(chain(error)) },
                     };
-                    if sender.send(piece).is_err() {
+                    if !tell(piece) {
                         return Ok(());
                     }
-                }
-                if events.send(Event::Back).is_err() {
-                    return Ok(());
                 }
             }
             Ok(())

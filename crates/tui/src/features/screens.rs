@@ -400,8 +400,7 @@ fn a_click_marks_a_set_and_a_line_below() {
         let (language, events) = (bench.app.language, std::sync::mpsc::channel().0);
         let orders = std::cell::RefCell::new(Vec::new());
         let workspace = bench.app.workspace.clone();
-        let reading = crate::reading::ReadingThread::start(&workspace, events.clone()).unwrap();
-        let desk = crate::desk::Desk::new(&workspace, language, &reading, &events, [false; 2], &orders);
+        let desk = crate::desk::Desk::new(&workspace, language, &events, [false; 2], &orders);
         crate::page_state::PageState::click(&mut bench.app.features, at, area, &desk);
     };
     let below = super::view::list_below(&bench.app.features, area);

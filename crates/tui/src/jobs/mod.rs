@@ -30,15 +30,14 @@ use super::Workspace;
 use super::action::Action;
 use super::context::PageContext;
 use super::desk::{Desk, Work};
+use super::errand::Errand;
 use super::field::Field;
 use super::kit::Zoom;
 use super::list::moved;
 use super::page::{Page, Table, turns};
 use super::page_state::PageState;
-use super::reading::{Rejects, Request};
 use inkstone_base::data::Report;
 use inkstone_base::job::{StageProgress, StageState};
-use inkstone_base::language::Message;
 
 /// Jobs that the list keeps; the oldest that have ended are left out.
 const KEPT: usize = 100;
@@ -60,7 +59,8 @@ pub struct JobsPage {
     next: u64,
     /// The job that is looked at; `None`: the one under way, else the newest.
     selected: Option<u64>,
-    /// The reports of the last run before this session.
+    /// The reports of the last run before this session, on their way.
+    pub(crate) last: Option<Errand<Vec<Report>>>,
     last_run: Vec<StageProgress>,
     /// The stage whose particulars are shown; `None`: the newest.
     stage: Option<usize>,
@@ -159,9 +159,10 @@ impl JobsPage {
         }
     }
 
-    /// Takes in what the stages said when they last ran.
-    pub(crate) fn take_reports(&mut self, reports: Vec<Report>) {
-        self.last_run = reports.into_iter().map(entry::ended).collect();
+    /// Reads what the stages said when they last ran.
+    pub(crate) fn read_last_run(desk: &Desk<'_>) -> Errand<Vec<Report>> {
+        let reports = desk.workspace.reports.clone();
+        desk.errand("reports of the last run", move |_| Ok(reports()))
     }
 
     /// Asks a job to stop; one that waits is taken out of the queue.
@@ -269,22 +270,15 @@ impl JobsPage {
         };
     }
 
-    pub(crate) fn take_rejects(&mut self, rejects: Result<Rejects, Message>) {
-        if let Some(pane) = &mut self.rejects {
-            pane.take(rejects);
-        }
-    }
-
     fn show(&mut self, pane: Pane, desk: &Desk<'_>) {
         if let Some(rejects) = self.rejects.take() {
             self.recalled = rejects.remember();
         }
         self.pane = pane;
         if pane == Pane::Rejects {
-            let mut rejects = RejectPane::new();
+            let mut rejects = RejectPane::new(desk);
             rejects.recall(&self.recalled);
             self.rejects = Some(rejects);
-            desk.reading.ask(Request::Rejects);
         }
     }
 
@@ -350,6 +344,9 @@ impl PageState for JobsPage {
     }
 
     fn arrange(&mut self, area: Rect, desk: &Desk<'_>) {
+        if let Some(Ok(reports)) = Errand::arrived(&mut self.last) {
+            self.last_run = reports.into_iter().map(entry::ended).collect();
+        }
         self.rows = area.height.saturating_sub(6) as usize;
         if self.pane == Pane::Rejects && self.rejects.is_none() {
             // The page was left with them in an earlier session.
@@ -363,7 +360,7 @@ impl PageState for JobsPage {
     }
 
     fn waiting(&self) -> bool {
-        self.rejects.as_ref().is_some_and(RejectPane::waiting) || self.log.waiting()
+        self.last.is_some() || self.rejects.as_ref().is_some_and(RejectPane::waiting) || self.log.waiting()
     }
 
     fn zoom(&self) -> Option<&Zoom> {

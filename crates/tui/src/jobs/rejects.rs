@@ -7,22 +7,21 @@ use serde_json::Value as Json;
 
 use crate::action::Action;
 use crate::context::PageContext;
+use crate::desk::Desk;
+use crate::errand::Errand;
 use crate::kit::{Cell, ListSheet, SheetRow, number, text};
 use crate::page::Table;
-use crate::reading::{Reject, RejectGroup, Rejects};
+use crate::reading::{self, Reject, RejectGroup, Rejects};
 use crate::words;
 use crate::{Language, figures, look, width};
 
-use inkstone_base::language::Message;
 use inkstone_base::terms::term;
 
 /// Lines of the pane that shows one reject as a whole.
 const WHOLE: u16 = 6;
 
-#[derive(Default)]
 pub(super) struct RejectPane {
-    /// None while they are read.
-    rejects: Option<Result<Rejects, Message>>,
+    asked: Errand<Rejects>,
     groups: ListSheet,
     rows: ListSheet,
     /// The group whose rows are listed.
@@ -83,34 +82,28 @@ fn areas(page: Rect) -> [Rect; 2] {
 }
 
 impl RejectPane {
-    pub(super) fn new() -> RejectPane {
-        RejectPane { groups: ListSheet::sorted_by("count", true), ..RejectPane::default() }
+    /// Reads the rejects.
+    pub(super) fn new(desk: &Desk<'_>) -> RejectPane {
+        let project = desk.workspace.project.clone();
+        let asked = desk.errand("rows that were set aside", move |_| reading::rejects(&project));
+        RejectPane { asked, groups: ListSheet::sorted_by("count", true), rows: ListSheet::default(), open: None }
     }
 
     pub(super) fn waiting(&self) -> bool {
-        self.rejects.is_none()
-    }
-
-    fn read(&self) -> Option<&Rejects> {
-        self.rejects.as_ref()?.as_ref().ok()
+        self.asked.waiting()
     }
 
     pub(super) fn has_rows(&self) -> bool {
-        self.read().is_some_and(|rejects| !rejects.groups.is_empty())
+        self.asked.get().is_some_and(|rejects| !rejects.groups.is_empty())
     }
 
     pub(super) fn can_open(&self) -> bool {
         self.has_rows() && self.open.is_none()
     }
 
-    pub(super) fn take(&mut self, rejects: Result<Rejects, Message>) {
-        self.rejects = Some(rejects);
-        self.groups.renew();
-    }
-
     /// The rows of a group.
     fn of_group(&self, group: usize) -> Vec<&Reject> {
-        let Some(rejects) = self.read() else { return Vec::new() };
+        let Some(rejects) = self.asked.get() else { return Vec::new() };
         let group = &rejects.groups[group];
         rejects.rows.iter().filter(|row| row.reason == group.reason && row.file == group.file).collect()
     }
@@ -126,7 +119,7 @@ impl RejectPane {
 
     /// Does an action; false where it is none of the pane.
     pub(super) fn act(&mut self, action: Action) -> bool {
-        if self.read().is_none() {
+        if self.asked.get().is_none() {
             return false;
         }
         let done = self.list_mut().act(action);
@@ -143,7 +136,8 @@ impl RejectPane {
     }
 
     pub(super) fn arrange(&mut self, page: Rect, language: Language) {
-        if let Some(Ok(rejects)) = &self.rejects {
+        self.asked.look();
+        if let Some(rejects) = self.asked.get() {
             fill_groups(&mut self.groups, &rejects.groups, language);
         }
         if let Some(group) = self.open {
@@ -159,7 +153,7 @@ impl RejectPane {
     }
 
     pub(super) fn table(&self) -> Option<Table> {
-        self.read().map(|_| self.list().copied())
+        self.asked.get().map(|_| self.list().copied())
     }
 
     pub(super) fn remember(&self) -> Json {
@@ -172,11 +166,10 @@ impl RejectPane {
     }
 
     pub(super) fn draw(&self, context: &PageContext<'_>, frame: &mut Frame<'_>, page: Rect) {
-        let line = match &self.rejects {
-            None => Line::styled(context.say(words::READING), look::DIM),
-            Some(Err(error)) => Line::styled(error.to_string(), look::BAD),
-            Some(Ok(rejects)) if rejects.groups.is_empty() => Line::raw(context.say(words::NO_REJECTS)),
-            Some(Ok(rejects)) => return self.draw_list(context, rejects, frame, page),
+        let line = match self.asked.get() {
+            None => context.outstanding(&self.asked).unwrap_or_default(),
+            Some(rejects) if rejects.groups.is_empty() => Line::raw(context.say(words::NO_REJECTS)),
+            Some(rejects) => return self.draw_list(context, rejects, frame, page),
         };
         look::message(line, look::pane(format!(" {} ", context.say(words::REJECTS)), true), frame, page);
     }

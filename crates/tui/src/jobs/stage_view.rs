@@ -172,20 +172,13 @@ fn stage_line<'a>(
     let name = if selected { look::SELECTED } else { look::PLAIN };
     let dropped_style = if dropped > Some(0) { look::NOTE } else { look::DIM };
     let dropped = dropped.map(figures::count).unwrap_or_default();
-    let gap = || Span::raw(" ");
-    Line::from(vec![
+    look::columns([
         Span::styled(width::left(&term(&stage.name), widths[0]), name),
-        gap(),
         Span::styled(bar, style),
-        gap(),
         Span::raw(width::right(&rows(stage), widths[2])),
-        gap(),
         Span::raw(width::right(&out, widths[3])),
-        gap(),
         Span::styled(width::right(&dropped, widths[4]), dropped_style),
-        gap(),
         Span::raw(width::right(&figures::rate(stage.rate()), widths[5])),
-        gap(),
         Span::raw(width::right(&time, widths[6])),
     ])
 }

@@ -153,22 +153,15 @@ impl JobColumns {
         let worked = if job.phase == Phase::Waiting { String::new() } else { figures::span(job.worked) };
         let left = Some(job).filter(|job| job.is_under_way()).and_then(JobEntry::left);
         let left = left.map(|left| format!("{}{}", context.say(words::LEFT), figures::span(left))).unwrap_or_default();
-        let gap = || Span::raw(" ");
         let name = if selected { look::SELECTED } else { look::PLAIN };
-        Line::from(vec![
-            Span::styled(format!("{sign} "), style),
+        look::columns([
+            Span::styled(sign, style),
             Span::styled(width::left(&job.name, self.name), name),
-            gap(),
             Span::styled(bar, style),
-            gap(),
             Span::raw(width::right(&percent.unwrap_or_default(), 4)),
-            gap(),
             Span::styled(width::left(&stage_of(job, stage), self.stage), look::DIM),
-            gap(),
             Span::styled(width::left(context.say(word), 9), style),
-            gap(),
             Span::raw(width::right(&worked, 8)),
-            gap(),
             Span::raw(width::right(&left, 8)),
         ])
     }

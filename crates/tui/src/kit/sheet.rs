@@ -126,22 +126,27 @@ impl ListSheet {
         (self.rows, self.listed, self.made_of, self.cursor) = (Vec::new(), Vec::new(), None, Cursor::default());
     }
 
+    /// The place of a column among the cells of a row.
+    fn column(&self, id: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.id == id)
+    }
+
+    fn value(&self, row: usize, column: usize) -> &Value<'static> {
+        self.rows[row].cells.get(column).map_or(&Value::Missing, |cell| &cell.value)
+    }
+
     /// Lists the rows anew; the cursor stays on its row.
     fn list(&mut self) {
         let selected = self.selected();
-        let cell = |id: &str, row: usize| {
-            let column = self.columns.iter().find(|column| column.id == id)?;
-            Some((column.cell)(&self.rows, row, self.language).value)
-        };
+        let only = self.only.as_ref().and_then(|(id, group)| Some((self.column(id)?, group)));
         let is_listed = |row: &usize| {
-            let group = |(id, group): &(String, Group)| cell(id, *row).is_none_or(|value| group.holds(&value));
             let marked = !self.only_marked || self.marks.contains(&self.rows[*row].key);
-            marked && self.only.as_ref().is_none_or(group)
+            marked && only.is_none_or(|(column, group)| group.holds(self.value(*row, column)))
         };
         let mut listed: Vec<usize> = (0..self.rows.len()).filter(is_listed).collect();
         let sort = self.head.layout.sort.as_ref();
-        if let Some(sort) = sort.filter(|sort| self.columns.iter().any(|column| column.id == sort.column)) {
-            listed.sort_by_cached_key(|row| SortKey(cell(&sort.column, *row), sort.descending));
+        if let Some((sort, column)) = sort.and_then(|sort| Some((sort, self.column(&sort.column)?))) {
+            listed.sort_by(|a, b| self.value(*a, column).compare(self.value(*b, column), sort.descending));
         }
         let line = listed.iter().position(|row| Some(*row) == selected);
         self.cursor.at = line.unwrap_or(self.cursor.at).min(listed.len().saturating_sub(1));
@@ -193,8 +198,7 @@ impl ListSheet {
     pub(crate) fn about(&self) -> String {
         let mut text = String::new();
         if let Some((id, group)) = &self.only {
-            let title = self.columns.iter().find(|column| column.id == *id);
-            let title = title.map(|column| column.title.to(self.language)).unwrap_or_default();
+            let title = self.column(id).map_or("", |at| self.columns[at].title.to(self.language));
             text += &format!(" · {} {title} = {}", w::ONLY.to(self.language), group.label(self.language));
         }
         if !self.marks.is_empty() {
@@ -207,7 +211,7 @@ impl ListSheet {
     /// The title of the column by which rows are sorted, with its direction.
     pub(crate) fn order(&self) -> Option<String> {
         let sort = self.head.layout.sort.as_ref()?;
-        let column = self.columns.iter().find(|column| column.id == sort.column)?;
+        let column = &self.columns[self.column(&sort.column)?];
         Some(format!("{}{}", column.title.to(self.language), sort.sign()))
     }
 
@@ -271,9 +275,9 @@ impl ListSheet {
 
     /// Shows the frequencies of a column over the table, or its summary.
     fn count(&mut self, id: &str, frequencies: bool) {
-        let Some(column) = self.columns.iter().find(|column| column.id == id) else { return };
-        let values = self.listed.iter().map(|row| (column.cell)(&self.rows, *row, self.language).value);
-        let (id, title) = (id.to_owned(), column.title.clone());
+        let Some(column) = self.column(id) else { return };
+        let values = self.listed.iter().map(|row| self.value(*row, column).clone());
+        let (id, title) = (id.to_owned(), self.columns[column].title.clone());
         self.head.over = Some(Overlay::new(if frequencies {
             let mut counting = Counting::default();
             values.for_each(|value| counting.row([value]));
@@ -333,29 +337,3 @@ impl ListSheet {
         self.marks = serde_json::from_value(memory["marks"].clone()).unwrap_or_default();
     }
 }
-
-/// A value with the direction in which it is sorted.
-struct SortKey<'a>(Option<Value<'a>>, bool);
-
-impl Ord for SortKey<'_> {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        match (&self.0, &other.0) {
-            (Some(a), Some(b)) => a.compare(b, self.1),
-            (a, b) => b.is_some().cmp(&a.is_some()),
-        }
-    }
-}
-
-impl PartialOrd for SortKey<'_> {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for SortKey<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for SortKey<'_> {}

@@ -1,6 +1,6 @@
 //! The view of speed and memory by batch size.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::Receiver;
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -11,7 +11,6 @@ use super::{OnnxPage, Pane, words};
 use crate::context::PageContext;
 use crate::desk::Desk;
 use crate::errand::Errand;
-use crate::event::Event;
 use crate::list::{self, Cursor, ListColumn};
 use crate::page::Table;
 use crate::{bars, figures, look, width};
@@ -24,8 +23,8 @@ pub(super) const LENGTHS: [Option<usize>; 5] = [None, Some(32), Some(128), Some(
 pub(super) struct MeasuredModel {
     /// The number of tokens of the texts; none for texts of the corpus.
     pub(super) length: Option<usize>,
-    /// Rounds as they come, written by the thread that measures.
-    coming: Arc<Mutex<Vec<Round>>>,
+    /// Rounds as they come.
+    coming: Receiver<Round>,
     /// The rounds that are shown.
     pub(super) rounds: Vec<Round>,
     /// None once the user has stopped it.
@@ -36,7 +35,7 @@ impl MeasuredModel {
     pub(super) fn look(&mut self) {
         if let Some(errand) = &mut self.errand {
             errand.look();
-            self.rounds.clone_from(&self.coming.lock().unwrap_or_else(PoisonError::into_inner));
+            self.rounds.extend(self.coming.try_iter());
         }
     }
 
@@ -59,13 +58,9 @@ impl OnnxPage {
         (self.pane, self.inside) = (Pane::Meters, true);
         self.measured.values_mut().for_each(MeasuredModel::stop);
         let (file, length) = (listed.file.clone(), LENGTHS[self.length]);
-        let coming = Arc::new(Mutex::new(Vec::new()));
-        let (rounds, events) = (coming.clone(), desk.events.clone());
-        let errand = desk.errand("measure", move |ctx| {
+        let (coming, errand) = desk.errand_in_pieces("measure", move |tell, ctx| {
             (bench.measure)(&listed, length, ctx, &mut |round| {
-                rounds.lock().unwrap_or_else(PoisonError::into_inner).push(round.clone());
-                // Nobody looks any more once the workbench is closed.
-                let _ = events.send(Event::Back);
+                tell(round.clone());
             })
         });
         self.measured.insert(file, MeasuredModel { length, coming, rounds: Vec::new(), errand: Some(errand) });
