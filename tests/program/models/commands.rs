@@ -269,8 +269,8 @@ fn neural_language_models_write_and_stand_beside_those_of_n_grams() {
     train(folder.path(), &case("ngram", &[], ""), "ngram", &[]).finished();
     for (name, flags) in [
         ("nnlm", &["--dim", "5", "--hidden", "4"][..]),
-        ("lbl", &["--dim", "5", "--tree", "words.vec"]),
-        ("rnnlm", &["--hidden", "5"]),
+        ("lbl", &["--dim", "5", "--tree", "words.vec"][..]),
+        ("rnnlm", &["--hidden", "5"][..]),
     ] {
         let more = [flags, &["--min-count", "1", "--epochs", "3", "--lr", "0.01"]].concat();
         train(folder.path(), &case(name, &[], ""), name, &more).finished();
