@@ -158,6 +158,12 @@ fn split(vectors: &[f32], dim: usize, words: &mut [u32], ctx: &Ctx) -> Result<()
     let farthest = words.iter().copied().max_by(|&a, &b| distance(a).total_cmp(&distance(b)).then(b.cmp(&a)));
     let from_mean = |word: u32| vector(word).iter().zip(&middle).map(|(&v, m)| f64::from(v) - m).collect::<Vec<f64>>();
     let mut along = farthest.map(from_mean).unwrap_or_default();
+    // The spread of each value beside it, for the search never leaves a direction across that of the largest variance.
+    let mut spread = vec![0.0; dim];
+    for &word in &*words {
+        spread.iter_mut().zip(from_mean(word)).for_each(|(sum, apart)| *sum += apart * apart);
+    }
+    along.iter_mut().zip(&spread).for_each(|(value, &sum): (&mut f64, &f64)| *value += sum.sqrt());
     for _ in 0..ROUNDS[0] {
         let length = along.iter().map(|value| value * value).sum::<f64>().sqrt();
         if length == 0.0 {
