@@ -108,7 +108,7 @@ pub use lsa::{Lsa, component_names};
 pub use metrics::{
     AnswerMatch, Average, Bin, Bleu, ClassFigures, ClassReport, Entities, EntityReport, LabelReport, ProbabilityReport,
     Rouge, ValueReport, area_under_curve, character_tokens, chinese_tokens, cmrc_match, corpus_bleu, largest,
-    mean_rouge, rouge, sentence_bleu, squad_match,
+    mean_rouge, rouge, sentence_bleu, squad_match, textbook_bleu,
 };
 pub use mlp::MlpParams;
 pub use nearest::{Nearest, Neighbour, cosine, sparse_cosine, unit};

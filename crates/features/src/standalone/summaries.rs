@@ -18,7 +18,7 @@ use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_base::language::Word;
 use inkstone_base::{ensure, message};
-use inkstone_models::{character_tokens, chinese_tokens, corpus_bleu, mean_rouge, rouge, sentence_bleu};
+use inkstone_models::{character_tokens, chinese_tokens, corpus_bleu, mean_rouge, rouge, sentence_bleu, textbook_bleu};
 use inkstone_text::{Segmenter, TokenizerParams};
 
 /// The tokens of a summary that are counted.
@@ -79,7 +79,10 @@ impl TextFile {
     }
 }
 
-/// Measures written texts by their references: BLEU of the corpus, mean BLEU of a sentence, and mean ROUGE.
+/// Longest sequence of the textbook's BLEU, as of the other.
+const LONGEST: usize = 4;
+
+/// Measures written texts by their references: BLEU of the corpus, mean BLEU of a sentence in both forms, and mean ROUGE.
 pub fn evaluate_summaries(
     written: Lines,
     references: Lines,
@@ -94,19 +97,23 @@ pub fn evaluate_summaries(
         let measured = pairs.par_iter().map(|(written, reference)| {
             ctx.check()?;
             let (written, reference) = (cut(written), cut(reference));
-            let one = (sentence_bleu(&written, &reference).score, rouge(&written, &reference));
+            let bleu = [sentence_bleu(&written, &reference).score, textbook_bleu(&written, &reference, LONGEST)];
+            let one = (bleu, rouge(&written, &reference));
             Ok((one, written, reference))
         });
         measured.collect::<Result<_>>()
     })?;
     let bleu = corpus_bleu(measured.iter().map(|(_, written, reference)| (written.as_slice(), reference.as_slice())));
-    let (scores, shares): (Vec<f64>, Vec<_>) = measured.iter().map(|(one, ..)| *one).unzip();
+    let (scores, shares): (Vec<[f64; 2]>, Vec<_>) = measured.iter().map(|(one, ..)| *one).unzip();
     let mut figures = Figures::new();
     figures.insert("pairs".into(), json!(pairs.len()));
     figures.insert("paired_by".into(), json!(if by_id { "id" } else { "line" }));
     figures.insert("tokens".into(), json!(tokens));
     figures.insert("bleu".into(), json!(bleu));
-    figures.insert("mean_sentence_bleu".into(), json!(scores.iter().sum::<f64>() / scores.len().max(1) as f64));
+    for (form, name) in ["mean_sentence_bleu", "mean_textbook_bleu"].into_iter().enumerate() {
+        let mean = scores.iter().map(|score| score[form]).sum::<f64>() / scores.len().max(1) as f64;
+        figures.insert(name.into(), json!(mean));
+    }
     if let serde_json::Value::Object(shares) = json!(mean_rouge(&shares)) {
         figures.extend(shares);
     }
@@ -172,6 +179,8 @@ mod tests {
         // All five characters of the first, two of four of the second.
         assert_eq!(by_line["rouge1"], json!({"precision": 0.75, "recall": 0.75, "f1": 0.75}));
         assert!((by_line["bleu"]["precisions"][0].as_f64().unwrap() - 700.0 / 9.0).abs() < 1e-9);
+        // The first is 100; the second has no sequence of three that its reference has.
+        assert!((by_line["mean_textbook_bleu"].as_f64().unwrap() - 50.0).abs() < 1e-9);
         let written = "{\"id\":\"a\",\"text\":\"净利润增长\"}\n{\"id\":\"b\",\"text\":\"订单下降\"}\n";
         let references = "{\"id\":\"b\",\"text\":\"订单上升\"}\n{\"id\":\"a\",\"text\":\"净利润增长\"}\n";
         let by_id = measured(written, references, LineFormat::Jsonl, SummaryTokens::Char).unwrap();

@@ -4,6 +4,8 @@
 //! Scores are from 0 to 100. Where no sequence of a length is found, exponential smoothing gives it half a find, the next such length a
 //! quarter, and so on. Of a sentence, lengths that it is too short for are left out (effective order); of a
 //! corpus they make the score 0. A text with no token found scores 0.
+//!
+//! Beside it stands the form of textbooks (Dive into Deep Learning, section 10.7): longer sequences weigh less, and nothing is smoothed.
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -45,6 +47,18 @@ pub fn sentence_bleu<T: AsRef<str>>(written: &[T], reference: &[T]) -> Bleu {
     let mut counts = NgramMatches::default();
     counts.add(written, reference);
     counts.bleu(true)
+}
+
+/// BLEU of one text with the weights of textbooks, from 0 to 100: `exp(min(0, 1 - r/c))` times the product of `p_n^(1/2^n)` for n from 1 to
+/// `longest`, or to the length of the text. One length of which no sequence is found makes it 0, as nothing is smoothed.
+pub fn textbook_bleu<T: AsRef<str>>(written: &[T], reference: &[T], longest: usize) -> f64 {
+    if written.is_empty() {
+        return 0.0;
+    }
+    let brevity = (1.0 - reference.len() as f64 / written.len() as f64).min(0.0).exp();
+    let share = |order: usize| common(written, reference, order) as f64 / (written.len() + 1 - order) as f64;
+    let weighted = (1..=longest.min(written.len())).map(|order| share(order).powf(0.5f64.powi(order as i32)));
+    100.0 * brevity * weighted.product::<f64>()
 }
 
 impl NgramMatches {
@@ -232,6 +246,25 @@ mod tests {
             assert!((precision - 100.0 * expected).abs() < 1e-12, "{precision}, not {expected}");
         }
         assert!((bleu.brevity - (-0.2f64).exp()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_textbook_form_has_the_totals_of_its_book() {
+        // The function `bleu` of Dive into Deep Learning gives these totals; the last two texts are its own and one shorter than four tokens.
+        let tokens = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        for (written, reference, longest, total) in [
+            ("A B B C D", "A B C D E F", 1, 0.7322950476607851),
+            ("A B B C D", "A B C D E F", 2, 0.6814773296495302),
+            ("A B B C D", "A B C D E F", 3, 0.5940339360503315),
+            ("A B B C D", "A B C D E F", 4, 0.0),
+            ("il est mouillé .", "il est calme .", 2, 0.6580370064762462),
+            ("a b", "a b c", 4, 0.6065306597126334),
+        ] {
+            let found = textbook_bleu(&tokens(written), &tokens(reference), longest);
+            assert!((found - 100.0 * total).abs() < 1e-10, "{written}, up to {longest}: {found}, not {total}");
+        }
+        assert_eq!(textbook_bleu::<String>(&[], &tokens("a"), 4), 0.0);
+        assert_eq!(textbook_bleu::<String>(&tokens("a"), &[], 4), 0.0);
     }
 
     #[test]

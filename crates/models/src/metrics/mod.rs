@@ -13,7 +13,7 @@ mod rouge;
 mod values;
 
 pub use answers::{AnswerMatch, cmrc_match, squad_match};
-pub use bleu::{Bleu, character_tokens, chinese_tokens, corpus_bleu, sentence_bleu};
+pub use bleu::{Bleu, character_tokens, chinese_tokens, corpus_bleu, sentence_bleu, textbook_bleu};
 pub use classes::{Average, ClassFigures, ClassReport};
 pub use entities::{Entities, EntityReport};
 pub use labels::LabelReport;
