@@ -71,7 +71,8 @@ pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>> {
 
 /// A bitmap of a chart that is as large as it fits into so many pixels.
 pub(super) fn bitmap_within(svg: &str, across: u32, down: u32) -> Result<Pixmap> {
-    let scale = |size: Size| (across as f32 / size.width()).min(down as f32 / size.height());
+    // A little less, so that no side is rounded up beyond its limit.
+    let scale = |size: Size| 0.999_999 * (across as f32 / size.width()).min(down as f32 / size.height());
     bitmap(svg, scale, machine_fonts())
 }
 

@@ -108,7 +108,7 @@ impl<'a> OpenFile<'a> {
     /// Share of the rows or bytes that is read, from 0 to 1; `bytes` is the length of a text file.
     pub(super) fn share(&self, bytes: u64) -> f64 {
         let (done, all) = match &self.rows {
-            RowReader::Bytes(rows) => (rows.records.offset(), bytes),
+            RowReader::Bytes(rows) => (rows.records.offset, bytes),
             RowReader::Parquet(rows) => rows.progress(),
             // A sheet was read when it was opened.
             RowReader::Sheet(_) => (1, 1),

@@ -79,7 +79,8 @@ pub(super) struct RecordStream<R> {
     /// For arrays: whether the opening bracket was read, and whether the closing one was.
     opened: bool,
     closed: bool,
-    offset: u64,
+    /// Byte of the file behind the last record.
+    pub(super) offset: u64,
     complete: bool,
 }
 
@@ -112,11 +113,6 @@ impl<R: Read> RecordStream<R> {
     /// Tells how many fields a row has.
     pub(super) fn expect_width(&mut self, width: usize) {
         self.width = Some(width);
-    }
-
-    /// Byte of the file behind the last record.
-    pub(super) fn offset(&self) -> u64 {
-        self.offset
     }
 
     /// Byte of the file at which reading may go on when more is appended: behind the last record, if a line end followed it.

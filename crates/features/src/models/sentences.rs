@@ -17,7 +17,7 @@ use serde_json::json;
 use crate::fitted::Opened;
 use crate::fitted::{Columns, EvalParams, Figures, Fitted, Rows, WordRows};
 use crate::lines::{Cutter, Line, Lines, fields, pair_of, text_of};
-use crate::standalone::coverage::{component, coverage};
+use crate::standalone::coverage::{KnownTokens, component, coverage};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_base::{ensure, message};
@@ -270,7 +270,7 @@ impl Fitted for Opened<SentenceEncoder> {
         params.no_table(METHOD)?;
         coverage(lines, ctx, |line| {
             let tokens = self.tokens(line);
-            (tokens.len(), tokens.iter().filter(|token| self.model.knows(token)).count())
+            Ok(KnownTokens::new(tokens.len(), tokens.iter().filter(|token| self.model.knows(token)).count()))
         })
     }
 }

@@ -127,11 +127,11 @@ mod tests {
     fn unknown_tokens_are_counted_by_month() {
         let dir = tempfile::tempdir().unwrap();
         let (model, input) = (dir.path().join("m.vec"), dir.path().join("news.jsonl"));
-        std::fs::write(&model, "2 2\n银行 1 0\n减持 0 1\n").unwrap();
+        std::fs::write(&model, "2 2\n银行 1 0\n股票 0 1\n").unwrap();
         let line = |time: &str, text: &str| json!({"time": time, "text": text}).to_string();
         let lines = [
-            line("2026-01-05 09:00:00", "银行减持"),
-            line("2026-01-31 23:59:59", "减持"),
+            line("2026-01-05 09:00:00", "银行股票"),
+            line("2026-01-31 23:59:59", "股票"),
             line("2026-02-01 00:00:00", "人工智能"),
             json!({"text": "银行"}).to_string(),
         ];

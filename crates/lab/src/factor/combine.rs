@@ -10,9 +10,8 @@ use anyhow::{Context, Result};
 use rayon::prelude::*;
 
 use super::evaluate::seconds;
-use super::expression::{NamedArgument, OptionValue};
+use super::expression::{NamedArgument, OptionValue, whole_number};
 use super::grid::DayGrid;
-use super::plan::whole;
 use super::process::standardise;
 use super::rules::Standardise;
 use inkstone_base::job::Ctx;
@@ -70,9 +69,9 @@ impl Combination {
                     })?;
                     rule.weighing = *weighing;
                 }
-                ("days", OptionValue::Number(days)) => rule.days = whole(*days, Word("它的 days", "its days"))?,
+                ("days", OptionValue::Number(days)) => rule.days = whole_number(*days, Word("它的 days", "its days"))?,
                 ("horizon", OptionValue::Number(days)) => {
-                    rule.horizon = whole(*days, Word("它的 horizon", "its horizon"))?
+                    rule.horizon = whole_number(*days, Word("它的 horizon", "its horizon"))?
                 }
                 (name, _) => bail!(
                     "第 {} 字的 {name:?} 不是选项，或不能取这样的值；可用：by、days、horizon",

@@ -7,13 +7,13 @@ mod options;
 use anyhow::{Context, Result};
 
 pub(super) use graph::{Graph, Takes};
-pub(super) use options::whole;
 use options::{check_decay, set_window};
 
 use super::combine::Combination;
 use super::control::Control;
 use super::expression::{
     DOCUMENT_FIELDS, DocumentField, DocumentNode, Function, NamedArgument, Node, Operator, OptionValue, RESERVED,
+    whole_number,
 };
 use super::params::Params;
 use super::rules::{Aggregate, Decay, LookbackUnit};
@@ -383,7 +383,7 @@ impl Maker<'_> {
                 let [argument, Node::Number(days)] = arguments else {
                     bail!("它取一个数与交易日数，如 lag(x, 5)", "it takes a number and trading days, as lag(x, 5)");
                 };
-                let days = whole(*days, Word("它的 days", "its days"))?;
+                let days = whole_number(*days, Word("它的 days", "its days"))?;
                 let node = self.days(argument)?;
                 let before = DayNode::Lag(days, Box::new(node.clone()));
                 match function {

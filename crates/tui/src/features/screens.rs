@@ -283,7 +283,7 @@ fn a_failed_reading_says_why_and_is_tried_again() {
         Ok(health())
     };
     let mut bench = open(&filled(), FeatureBench { health: Arc::new(health), ..fake() });
-    insta::assert_snapshot!("failed", bench.screen(SMALL, "5<enter>"));
+    insta::assert_snapshot!("failed", bench.screen(SMALL, "5"));
     assert_eq!(tries.load(Ordering::Relaxed), 1, "a failure is not tried over and over");
     assert!(bench.screen(SMALL, "u").contains("重复行"));
     let failing = FeatureBench { listing: Arc::new(|_| bail!("state.json: not JSON")), ..fake() };
@@ -304,7 +304,8 @@ fn a_long_reading_shows_how_far_it_is_and_goes_on_beside_a_job() {
         Ok(health())
     };
     let mut bench = open(&filled(), FeatureBench { health: Arc::new(slow), ..fake() });
-    bench.screen(SMALL, "5");
+    bench.press_at_once("5");
+    bench.take_until(|app| app.features.has_sets());
     bench.press_at_once("<enter>");
     bench.wait_until(|app| app.features.health.as_ref().is_some_and(|health| health.progress().0 == 4096));
     insta::assert_snapshot!("reading", bench.picture(SMALL));
@@ -334,7 +335,8 @@ fn no_key_waits_while_a_set_is_read() {
         bail!("stopped")
     };
     let mut bench = open(&filled(), FeatureBench { health: Arc::new(slow), ..fake() });
-    bench.screen(SMALL, "5");
+    bench.press_at_once("5");
+    bench.take_until(|app| app.features.has_sets());
     let began = std::time::Instant::now();
     bench.press_at_once("<enter>jjk<esc>jkv");
     assert!(began.elapsed() < Duration::from_secs(10), "eight keys took {:?}", began.elapsed());

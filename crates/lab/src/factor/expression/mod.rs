@@ -24,6 +24,9 @@ use std::str::FromStr;
 use anyhow::{Error, Result};
 use serde::{Deserialize, Serialize};
 
+use inkstone_base::ensure;
+use inkstone_base::language::Word;
+
 pub(super) use document::DOCUMENT_FIELDS;
 pub use document::{DocumentField, DocumentNode};
 pub use function::Function;
@@ -60,6 +63,16 @@ pub(super) enum OptionValue {
     Number(f64),
     Words(Vec<String>),
     Expression(Node),
+}
+
+/// The number of an option that counts days or documents; `what` names it in an error.
+pub(super) fn whole_number(number: f64, what: Word) -> Result<usize> {
+    ensure!(
+        number >= 1.0 && number.fract() == 0.0 && number <= 1e6,
+        "{what} = {number}：请写 1 以上的整数",
+        "{what} = {number}: give a whole number from 1"
+    );
+    Ok(number as usize)
 }
 
 /// An operation on two numbers.

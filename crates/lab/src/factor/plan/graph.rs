@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 
-use super::{DayNode, Maker, PlanPart, Reading, RollingWindow, set_window, whole};
-use crate::factor::expression::{DocumentNode, NamedArgument, Node, OptionValue};
+use super::{DayNode, Maker, PlanPart, Reading, RollingWindow, set_window};
+use crate::factor::expression::{DocumentNode, NamedArgument, Node, OptionValue, whole_number};
 use crate::factor::{Aggregate, Decay, LookbackUnit};
 use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure};
@@ -65,7 +65,7 @@ impl Maker<'_> {
             match (option.name.as_str(), &option.value) {
                 _ if set_window(&mut reading.window, option)? || reading.set_documents(option)? => {}
                 ("documents", OptionValue::Number(number)) => {
-                    documents = whole(*number, Word("documents", "documents"))?;
+                    documents = whole_number(*number, Word("documents", "documents"))?;
                 }
                 (name, _) => bail!(
                     "第 {} 字的 {name:?} 不是 graph = mentions 的选项，或不能取这样的值；可用：days、natural_days、decay、kinds、first、documents",

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 
 use super::{Reading, RollingWindow};
-use crate::factor::expression::{NamedArgument, OptionValue};
+use crate::factor::expression::{NamedArgument, OptionValue, whole_number};
 use crate::factor::rules::{Aggregate, Decay, LookbackUnit};
 use inkstone_base::language::Word;
 use inkstone_base::{ensure, message};
@@ -36,10 +36,11 @@ impl Reading {
 pub(super) fn set_window(window: &mut RollingWindow, option: &NamedArgument) -> Result<bool> {
     match (option.name.as_str(), &option.value) {
         ("days", OptionValue::Number(days)) => {
-            (window.days, window.unit) = (whole(*days, Word("days", "days"))?, LookbackUnit::Trading);
+            (window.days, window.unit) = (whole_number(*days, Word("days", "days"))?, LookbackUnit::Trading);
         }
         ("natural_days", OptionValue::Number(days)) => {
-            (window.days, window.unit) = (whole(*days, Word("natural_days", "natural_days"))?, LookbackUnit::Natural);
+            (window.days, window.unit) =
+                (whole_number(*days, Word("natural_days", "natural_days"))?, LookbackUnit::Natural);
         }
         ("decay", OptionValue::Number(rate)) => {
             ensure!(
@@ -63,13 +64,4 @@ pub(super) fn check_decay(aggregate: Aggregate, decay: Decay) -> Result<()> {
         "decay weighs means, sums, counts and deviations; max, min and last take one value"
     );
     Ok(())
-}
-
-pub(in crate::factor) fn whole(number: f64, what: Word) -> Result<usize> {
-    ensure!(
-        number >= 1.0 && number.fract() == 0.0 && number <= 1e6,
-        "{what} = {number}：请写 1 以上的整数",
-        "{what} = {number}: give a whole number from 1"
-    );
-    Ok(number as usize)
 }
