@@ -9,9 +9,8 @@
 use anyhow::{Context, Result};
 use rayon::prelude::*;
 
-use super::evaluate::seconds;
 use super::expression::{NamedArgument, OptionValue, whole_number};
-use super::grid::DayGrid;
+use super::grid::{DayGrid, seconds};
 use super::process::standardise;
 use super::rules::Standardise;
 use inkstone_base::job::Ctx;

@@ -5,13 +5,12 @@
 //! (`fill`) is known when the day can bring no more.
 
 use anyhow::Result;
-use chrono::{NaiveDate, NaiveTime};
 use rayon::prelude::*;
 
 use super::combine::combine;
 use super::expression::Function;
 use super::graph::{Ties, spread};
-use super::grid::DayGrid;
+use super::grid::{DayGrid, seconds};
 use super::plan::{DayNode, MarketField, RollingWindow};
 use super::{Aggregate, Factor, LookbackUnit, aggregate, process};
 use inkstone_base::job::Ctx;
@@ -138,11 +137,6 @@ pub(super) fn day_is_over(market: &Market, cutoff: Cutoff, t: usize) -> i64 {
             None => seconds(dates[t].succ_opt().unwrap_or(dates[t]), AUCTION) - 1,
         },
     }
-}
-
-/// Seconds since 1970 of the Shanghai wall clock.
-pub(super) fn seconds(date: NaiveDate, time: NaiveTime) -> i64 {
-    date.and_time(time).and_utc().timestamp()
 }
 
 /// Aggregate of the days of a look-back that have a number, from the first to the last day of each name's life.

@@ -1,5 +1,7 @@
 //! Numbers by date and code while a factor is computed, each with the time at which it was known and the documents behind it.
 
+use chrono::{NaiveDate, NaiveTime};
+
 use inkstone_market::Market;
 
 /// Numbers of days, `[dates, codes]` row-major; NaN where there is none.
@@ -50,4 +52,9 @@ impl DayGrid {
         }
         self
     }
+}
+
+/// Seconds since 1970 of the Shanghai wall clock.
+pub(super) fn seconds(date: NaiveDate, time: NaiveTime) -> i64 {
+    date.and_time(time).and_utc().timestamp()
 }

@@ -51,9 +51,9 @@ pub use trace::{Contribution, ReadingTrace, TracedCell, TracedDate, TracedDay, T
 #[cfg(test)]
 pub(crate) use graph::{SPREAD, SpillOver};
 
-use evaluate::{World, day_is_over, evaluate, seconds};
+use evaluate::{World, day_is_over, evaluate};
 use graph::Ties;
-use grid::DayGrid;
+use grid::{DayGrid, seconds};
 use inkstone_base::data::{Report, TooLittle};
 use inkstone_base::job::Ctx;
 use inkstone_base::{bail, ensure, message};
