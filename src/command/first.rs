@@ -70,7 +70,7 @@ pub(super) fn run(path: &Path, global: &Global) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The projects in folders within that of `path`, a configuration that does not exist yet.
+/// The projects in the folders beside `path`, a configuration that does not exist yet; the newest first.
 fn projects_within(path: &Path, global: &Global) -> Vec<(String, Reopen)> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();

@@ -59,8 +59,8 @@ pub(super) fn securities(project: &Project) -> Result<Vec<Security>> {
     securities_from_frame(&frames::read_parquet(&project.securities(), None)?)
 }
 
-/// The securities with their names for people: those of the table, and for each other code the name that most documents showed beside it.
-/// The latter say nothing on when a name holds, and no computation uses them.
+/// The securities with names for people: the table of securities, and for each other code the name that most documents showed beside it.
+/// No computation uses the names of documents, as they say nothing on when a name holds.
 pub(super) fn named_securities(project: &Project) -> Result<Vec<Security>> {
     let mut named = securities(project)?;
     let in_table: BTreeSet<Code> = named.iter().map(|security| security.code.clone()).collect();

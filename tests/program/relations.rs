@@ -80,8 +80,8 @@ fn write_market(folder: &Path) {
         for (i, last) in last.iter_mut().enumerate() {
             let open = *last;
             if t > 0 {
-                let told: f64 = customers(i).iter().map(|&j| rating(t - 1, j) as f64 - 2.0).sum();
-                *last *= 1.0 + 0.004 * told + 0.003 * (rating(t + 1000, i) as f64 - 2.0);
+                let customer_tone: f64 = customers(i).iter().map(|&j| rating(t - 1, j) as f64 - 2.0).sum();
+                *last *= 1.0 + 0.004 * customer_tone + 0.003 * (rating(t + 1000, i) as f64 - 2.0);
             }
             writeln!(prices, "{day},{},{open:.4},{last:.4}", code(i)).unwrap();
             let word = words[rating(t, i)];

@@ -82,7 +82,7 @@ impl StageProgress {
 #[derive(Default)]
 struct Meter {
     done: AtomicU64,
-    /// Bytes of input that are read, and all of them; 0 where the work reads no files.
+    /// Bytes of input that are read, and their total; both are 0 for work that reads no files.
     read: AtomicU64,
     input: AtomicU64,
     note: Mutex<String>,
@@ -324,7 +324,7 @@ impl Ctx {
         self.check()
     }
 
-    /// Begins to count bytes of input, `bytes` in all. Where the total of units is unknown, the share that is done is theirs.
+    /// Starts the count of input bytes; `bytes` is their total. A stage without a total of units takes the share of bytes as its share.
     pub fn expect_input(&self, bytes: u64) {
         let meter = self.current();
         meter.input.store(bytes, Ordering::Relaxed);

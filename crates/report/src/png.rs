@@ -86,7 +86,7 @@ fn drawn(svg: &str, scale: f32, fonts: &Fonts) -> Result<Vec<u8>> {
     picture.encode_png().context(Word("无法把图表编码为 PNG", "cannot encode a chart as PNG"))
 }
 
-/// Draws a chart; `scale` gives the pixels for one of the chart, whose size it is given.
+/// Draws a chart. `scale` takes the size of the chart and gives the pixels for one unit of it.
 fn bitmap(svg: &str, scale: impl Fn(Size) -> f32, fonts: &Fonts) -> Result<Pixmap> {
     let Some(&first) = fonts.order.first() else {
         bail!(without_fonts(&Word("本机没有任何字体", "this machine has no font at all").into()))

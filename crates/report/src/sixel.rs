@@ -6,11 +6,11 @@ use anyhow::Result;
 
 use super::png::bitmap_within;
 
-/// Values of red, green and blue each; 216 colours, of 256 that terminals have.
+/// Levels of red, green and blue: 216 colours in all. Terminals have 256.
 const LEVELS: usize = 6;
 /// Rows of pixels in a band.
 const BAND: usize = 6;
-/// Times from which a repeated sixel is shorter with its count.
+/// The number of equal sixels from which a count is shorter than the sixels.
 const COUNTED: usize = 4;
 
 /// A chart as sixels, as large as it fits into so many pixels, on white. Fails as [`png`](super::png()) does.

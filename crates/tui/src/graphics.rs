@@ -49,8 +49,8 @@ impl Protocol {
         has_sixels.then_some(Protocol::Sixel)
     }
 
-    /// The sequences that draw a chart as large as it fits above the last line of a screen of `cells`, of so many `pixels` where they are
-    /// known.
+    /// The sequences that draw a chart as large as it fits above the last line of a screen of `cells`. `pixels` is the size of the same
+    /// screen; `None` if the terminal does not say it.
     pub(crate) fn draw(self, svg: &str, cells: Size, pixels: Option<Size>) -> Result<String> {
         let (columns, above) = (cells.width.max(1), cells.height.saturating_sub(1).max(1));
         if self == Protocol::Sixel {
@@ -72,7 +72,7 @@ impl Protocol {
         Ok(kitty(&data, &side))
     }
 
-    /// The bytes that clear the screen of so many rows, show a picture that [`Protocol::draw`] made, and then `below` in the last line.
+    /// The bytes that clear a screen of `rows`, show a picture that [`Protocol::draw`] made, and write `below` in the last line.
     pub(crate) fn screen(picture: &str, below: &str, rows: u16) -> String {
         format!("\x1b[2J\x1b[H{picture}\x1b[{rows};1H{below}")
     }
@@ -86,7 +86,7 @@ impl Protocol {
     }
 }
 
-/// The pixels of the terminal, where it says them.
+/// The size of the terminal in pixels; `None` if the terminal does not say it.
 pub(crate) fn pixels() -> Option<Size> {
     let window = crossterm::terminal::window_size().ok()?;
     (window.width > 0 && window.height > 0).then(|| Size::new(window.width, window.height))

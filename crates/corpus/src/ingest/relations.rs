@@ -49,7 +49,7 @@ type RelationKey = (Code, Code, String, NaiveDateTime, Option<NaiveDate>);
 pub(super) struct Relations(BTreeMap<RelationKey, Relation>);
 
 impl Relations {
-    /// Takes a row; gives its codes and time back when another one has them, its kind and its first day.
+    /// Takes a row. Gives back its codes, kind and time if an earlier row has the same ones and the same first day.
     pub(super) fn take(&mut self, relation: Relation) -> Result<(), String> {
         let Relation { from, to, kind, known_at, valid_from, .. } = &relation;
         let key = (from.clone(), to.clone(), kind.clone(), *known_at, *valid_from);

@@ -146,12 +146,12 @@ struct IngestedFile {
     new_rejects: Option<PathBuf>,
 }
 
-/// True if rows that are appended to a file of the table are read alone.
+/// True if ingest reads only the new rows of a file of this table that has grown.
 fn is_appended_to(table: Table) -> bool {
     matches!(table, Table::Documents | Table::Prices)
 }
 
-/// The tables that are one file each, as they are read.
+/// The tables that ingest writes as one file each.
 struct DailyAndDatedTables {
     prices: Prices,
     securities: Securities,

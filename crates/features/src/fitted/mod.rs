@@ -91,7 +91,7 @@ pub trait Fitted: Send + Sync {
         None
     }
 
-    /// Texts that the model draws; none if it cannot predict words.
+    /// Draws texts from the model; `None` if the model cannot predict words.
     fn sample(&self, _params: &SampleParams, _ctx: &Ctx) -> Option<Result<Vec<GeneratedText>>> {
         None
     }

@@ -1,5 +1,5 @@
-//! Encoders of sentences on plain files: training on neighbours or on labelled pairs, and what `eval`, `embed`, `explain` and `nearest` make
-//! of them.
+//! Encoders of sentences on plain files: training on neighbours or on labelled pairs, and their use by `eval`, `embed`, `explain` and
+//! `nearest`.
 //!
 //! Neighbours are sentences in a row, a title and its text, or a summary and its text. Sentences are held in memory as numbers of words;
 //! every token counts as written, for order matters here.

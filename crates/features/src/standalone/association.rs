@@ -1,4 +1,4 @@
-//! Whether names lean towards one of two groups of words: the word embedding association test (Caliskan, Bryson and Narayanan 2017).
+//! The word embedding association test (Caliskan, Bryson and Narayanan 2017): it measures how far names lean towards one of two groups of words.
 //!
 //! A line of the file is a set, `name: word word ...`. The last two sets are the poles, good words and bad ones; those before them are
 //! targets, such as the companies of two industries. The association of a word is its mean cosine with the first pole less that with the
@@ -22,9 +22,9 @@ use inkstone_base::stats::{mean, std};
 use inkstone_base::{ensure, message};
 use inkstone_models::unit;
 
-/// Ways to part the words of two targets that are tried at the most.
+/// The largest number of partitions that are tried.
 const DRAWS: usize = 100_000;
-/// Differences that are equal but for the order of summation.
+/// Sums in another order differ by less than this.
 const EQUAL: f64 = 1e-12;
 
 /// The known words of a set, as unit vectors.
@@ -100,7 +100,7 @@ pub(super) fn associations<'t>(
     Ok(figures(found))
 }
 
-/// Effect size, probability and number of the partitions that were tried.
+/// The effect size, its probability, and the number of partitions that were tried.
 fn effect(first: &[f64], second: &[f64], ctx: &Ctx) -> Result<Value> {
     let all: Vec<f64> = first.iter().chain(second).copied().collect();
     ensure!(all.len() > 2, "两个集合共只有两个词", "they have two words in all");

@@ -58,7 +58,7 @@ struct CoverageFigures {
     /// Share of the tokens that the vocabulary does not have; null without tokens.
     oov_share: f64,
     tokens_per_character: f64,
-    /// The documents that have a time, by month (`2026-03`): a share that rises says that the language has moved away from the model.
+    /// The documents that have a time, by month (`2026-03`): a rising share of unknown tokens means that the language moves away from the model.
     by_month: BTreeMap<String, Coverage>,
 }
 

@@ -1,4 +1,4 @@
-//! Titles that look for their texts: how near each title's text is to it among the texts of all documents.
+//! Retrieval of texts by their titles: the rank of a title's own text among the texts of all documents.
 
 use anyhow::Result;
 use rayon::prelude::*;

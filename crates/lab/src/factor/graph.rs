@@ -28,11 +28,11 @@ const MOST_NAMES: usize = 50;
 /// Exchanges that are tried for each pair when a graph is rewired.
 const EXCHANGES: usize = 10;
 
-/// What the graphs of a plan are made of beside documents.
+/// The inputs of graphs that are no documents.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GraphInputs<'a> {
     pub relations: &'a [Relation],
-    /// If given, graphs are rewired at random by this seed: each name keeps the number of its ties, but not its neighbours.
+    /// Seed by which graphs are rewired at random: each name keeps the number of its ties, but not its neighbours. `None`: graphs stay.
     pub rewired: Option<u64>,
 }
 
@@ -50,11 +50,11 @@ struct Tie {
 
 /// The ties of a graph.
 pub(super) struct Ties {
-    /// By name, neighbour and begin.
+    /// Ties sorted by name, neighbour and first date.
     all: Vec<Tie>,
     /// Number of ties of a date that two names need.
     fewest: usize,
-    /// Rule for the weight of a tie by its age; none of ties that do not age.
+    /// Rule for the weight of a tie by its age; `None` for ties that do not age.
     window: Option<RollingWindow>,
 }
 
@@ -108,7 +108,7 @@ impl Ties {
         &self.all[begin..end]
     }
 
-    /// The neighbour of these ties, which are of one pair, on a date.
+    /// The neighbour on a date, from the ties of one pair.
     fn on(&self, ties: &[Tie], calendar: &Calendar, t: usize) -> Option<Neighbour> {
         let there = ties.iter().filter(|tie| (tie.begin as usize..tie.end as usize).contains(&t));
         let (mut n, mut weight, mut known) = (0, 0.0, i64::MIN);

@@ -2,7 +2,7 @@
 //!
 //! The number is the absolute mean RankIC of the draws as a share of the one found. A spill-over from neighbour to neighbour leaves
 //! nothing; what all names have in common, or what names with many ties have, stays. More than `max_share` fails; less, with p above
-//! 1 - `confidence`, warns. The check is of factors that have a graph alone, so that others have no verdict by it.
+//! 1 - `confidence`, warns. Only a factor that has a graph gets this verdict.
 
 use anyhow::{Context, Result};
 use rayon::prelude::*;
@@ -65,7 +65,7 @@ mod tests {
         let Finding::RewiredGraph(finding) = &verdict.finding else { panic!("{verdict:?}") };
         assert!(finding.draws.rank_ic > 0.2 && finding.rank_ic_rewired.abs() < 0.03, "{finding:?}");
         // A factor whose values do not come of its graph loses nothing.
-        let whole = |_| Ok(world.factor(SPREAD, None));
+        let unchanged = |_| Ok(world.factor(SPREAD, None));
         let verdict = verdicts(&world, &world.factor(SPREAD, None), Some(&whole)).pop().unwrap();
         assert!(verdict.standing == Standing::Failed && (verdict.number.unwrap() - 1.0).abs() < 1e-9, "{verdict:?}");
         assert_eq!(verdicts(&world, &world.factor("tone", None), None).len(), 12, "no verdict without a graph");

@@ -1,6 +1,6 @@
 //! Drawing text from a language model of any kind, word after word, until it draws `</s>`.
 //!
-//! Of an n-gram model, the distribution after a context is laid out over the whole vocabulary: single words first, then for each longer context what was
+//! An n-gram model lays the distribution after a context out over the whole vocabulary: single words first, then for each longer context what was
 //! there times its back-off weight, and its own continuations over that. `<s>` and `<unk>` are never drawn.
 
 use anyhow::Result;

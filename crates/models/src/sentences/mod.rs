@@ -3,7 +3,7 @@
 //! | method | paper | encoders | what is learned |
 //! |---|---|---|---|
 //! | `quick-thoughts` | Logeswaran and Lee 2018 | f and g, GRUs of both directions, last states | f(a) · g(b) of the true neighbour b of a is the largest among the neighbours of other sentences (softmax); both f and g make the row |
-//! | `skip-thoughts` | Kiros and others 2015 | a GRU of both directions, last states | a GRU writes the sentence before, another that behind: the words' cross-entropy |
+//! | `skip-thoughts` | Kiros and others 2015 | a GRU of both directions, last states | one GRU writes the sentence before, another GRU the sentence behind: cross-entropy of the words |
 //! | `infersent` | Conneau and others 2017 | an LSTM of both directions, largest states | a softmax layer on u, v, abs(u - v) and u v tells the class of a pair |
 //!
 //! All encoders read one table of word vectors. The decoders of skip-thoughts begin with zeros and read the sentence's row beside the
@@ -82,7 +82,7 @@ params! {
         ///
         /// 一句最多读取的词元数，取句首。
         max_tokens: usize = 64, number("N", "feature.textnet.max_tokens");
-        /// For quick-thoughts: pairs whose sentences compete; the true neighbour is told from those of the others.
+        /// For quick-thoughts: number of pairs among whose sentences the encoder must find the true neighbour.
         ///
         /// quick-thoughts：同场竞争的句对数；须从其他句对中认出真正的相邻句。
         candidates: usize = 64, number("N", "feature.textnet.fit.batch");
@@ -168,11 +168,11 @@ impl SentenceParams {
 pub struct SentencePairs {
     /// Numbers of words, none of them empty.
     pub sentences: Vec<Vec<u32>>,
-    /// Pairs of sentences by number: of neighbours the first stands before the second. A sentence has one neighbour on each side at the most.
+    /// Pairs of sentences by number. In a pair of neighbours the first sentence stands before the second; a sentence has at most one neighbour on each side.
     pub pairs: Vec<[u32; 2]>,
     /// Number of the document of each pair.
     pub documents: Vec<u32>,
-    /// Class of each pair; of neighbours none.
+    /// Class of each pair; empty for neighbours.
     pub classes: Vec<u32>,
     /// Names of the classes.
     pub names: Vec<String>,
@@ -282,7 +282,7 @@ impl SentenceEncoder {
         rows
     }
 
-    /// A component of a text's row, and what each of its tokens gave to it to first order: gradient times vector.
+    /// A component of a text's row, and the contribution of each token to first order: gradient times vector.
     pub fn reasons(&self, text: &[u32], component: usize) -> (f64, Vec<f64>) {
         if text.is_empty() {
             return (0.0, Vec::new());

@@ -10,15 +10,15 @@ use crate::neural::weights::RowGradient;
 use crate::textnet::stack::{Stack, StackPass};
 use crate::textnet::{Cell, TextNetParams};
 
-/// A score that does not count.
+/// The score of a candidate that is left out.
 const NEVER: f64 = -1e9;
 
-/// The weights of an encoder, and of what it is trained by, ready to be used.
+/// The weights of the encoders and of the layers that train them, ready to be used.
 pub(super) struct SentenceNet<T> {
     params: SentenceParams,
     layers: TextNetParams,
     encoders: Vec<Stack<T>>,
-    /// The writers of the sentence before and of that behind; none but with skip-thoughts.
+    /// The decoders of the sentence before and of the sentence behind; empty but for skip-thoughts.
     decoders: Vec<Direction<T>>,
     /// The output of the decoders, or the classes of pairs.
     last: Option<Affine<T>>,
@@ -224,7 +224,7 @@ impl<T: Real> SentenceNet<T> {
         Losses { loss, by_features: vec![by], behind }
     }
 
-    /// Skip-thoughts: each decoder writes its sentences, word after word and the end, beside the row of the sentence that they stand beside.
+    /// Skip-thoughts: each decoder writes its sentences word by word to the end; it reads the row of the neighbouring sentence at every word.
     fn written(
         &self,
         output: &Affine<T>,

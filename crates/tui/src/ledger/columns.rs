@@ -39,16 +39,16 @@ fn row(trial: &BookTrial, language: Language) -> SheetRow {
     let signed = |value: f64, decimals: usize| Cell::number(value, |value| figures::signed(value, decimals));
     let unsigned = |value: f64, decimals: usize| Cell::number(value, |value| figures::number(value, decimals));
     // Numbers of entries and of days stand without separators.
-    let whole = |number: u64| Cell::of(Value::Number(number as f64)).shown(number.to_string());
+    let digits = |number: u64| Cell::of(Value::Number(number as f64)).shown(number.to_string());
     let days = entry.moments.map(|moments| moments.days).or(trial.rank_ic().map(|(_, summary)| summary.n));
     let cells = vec![
-        whole(entry.number),
+        digits(entry.number),
         Cell::of(Value::Time(entry.when.with_timezone(&Local).naive_local())),
         Cell::text(listed_name(&called(language, trial), entry.kind)),
         Cell::text(kind(entry.kind).to(language)),
         Cell::text(rules(language, trial)),
         Cell::count(Some(trial.runs)),
-        days.map_or_else(|| Cell::count(None), |days| whole(days as u64)),
+        days.map_or_else(|| Cell::count(None), |days| digits(days as u64)),
         signed(rank_ic(|ic| ic.mean), 4),
         signed(rank_ic(|ic| ic.icir), 2),
         signed(rank_ic(|ic| ic.t_nw), 2),

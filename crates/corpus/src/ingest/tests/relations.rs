@@ -41,8 +41,8 @@ fn relations_keep_their_days_and_those_that_cannot_be_dated_are_set_aside() {
     };
     let rows = read();
     let shown: Vec<String> = rows.iter().map(|r| format!("{} {} {} {}", r.from, r.to, r.kind, r.known_at)).collect();
-    let told = ["600001.SH 000002.SZ 供应 2023-04-20 23:59:59", "600001.SH 000003.SZ 供应 2023-04-20 10:30:00"];
-    assert_eq!(shown, told);
+    let expected = ["600001.SH 000002.SZ 供应 2023-04-20 23:59:59", "600001.SH 000003.SZ 供应 2023-04-20 10:30:00"];
+    assert_eq!(shown, expected);
     assert_eq!((rows[0].valid_to, rows[1].weight), ("2099-12-31".parse().ok(), 1.0));
     // A file that grows is read anew, and a table whose source is gone goes.
     desk.put("chain.csv", "from,to,known_at\n600001,000002,2023-04-20\n600001,000003,2023-04-21\n");

@@ -116,10 +116,10 @@ fn a_name_takes_the_weighed_mean_of_its_neighbours_and_knows_it_with_the_last_of
 
     // What is said of a neighbour at 9 is known with the relation, at 10.
     let signals = documents(&market, &[(0, 1, 9, &[2], 5.0)], &[0]);
-    let told = made("spread(tone, graph = relations, takes = to)", &market, &signals, graphs);
-    same(&row(&told, 1), &[5.0, NAN, NAN, NAN]);
-    assert_eq!(told.known_at(1, 0), market.dates()[1].and_hms_opt(10, 0, 0));
-    assert_eq!(told.documents(1, 0), 1);
+    let received = made("spread(tone, graph = relations, takes = to)", &market, &signals, graphs);
+    same(&row(&received, 1), &[5.0, NAN, NAN, NAN]);
+    assert_eq!(received.known_at(1, 0), market.dates()[1].and_hms_opt(10, 0, 0));
+    assert_eq!(received.documents(1, 0), 1);
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn names_in_one_document_are_neighbours_for_a_while() {
     same(&row(&factor, 2)[1..2], &[(0.5 * 4.0 * 0.5 + (0.25 + 0.25) * 7.0) / (0.25 + 0.5)]);
 }
 
-/// Names whose suppliers move a day after what is said of their customers, and the relations between them.
+/// A market in which a supplier moves a day after the news of its customers, with the relations between them.
 pub(crate) struct SpillOver {
     pub market: Market,
     pub signals: Vec<Signal>,
@@ -163,7 +163,7 @@ pub(crate) struct SpillOver {
 pub(crate) const SPREAD: &str = "spread(tone, graph = relations, takes = to)";
 
 impl SpillOver {
-    /// With another end, news and relations from day `cut` on are others.
+    /// News and relations before day `cut` are the same for every `cut`; from that day on they differ.
     pub(crate) fn planted(cut: usize) -> SpillOver {
         const NAMES: usize = 60;
         const DAYS: usize = 160;
@@ -185,8 +185,8 @@ impl SpillOver {
             }
         }
         let moved = |t: usize, i: usize| {
-            let told = if t == 0 { 0.0 } else { mean(customers[i].iter().map(|&j| news[t - 1][j])) };
-            (0.006 * told + 0.012 * noise[t][i]).clamp(-0.09, 0.09)
+            let customer_news = if t == 0 { 0.0 } else { mean(customers[i].iter().map(|&j| news[t - 1][j])) };
+            (0.006 * customer_news + 0.012 * noise[t][i]).clamp(-0.09, 0.09)
         };
         let market = market(NAMES, DAYS, moved);
         let mut signals = Vec::new();
@@ -244,11 +244,11 @@ fn a_planted_spill_over_is_found_and_a_rewired_graph_has_none() {
 
 #[test]
 fn later_ties_and_documents_change_no_earlier_value() {
-    let (whole, other) = (SpillOver::planted(usize::MAX), SpillOver::planted(100));
+    let (uncut, cut) = (SpillOver::planted(usize::MAX), SpillOver::planted(100));
     let bits = |factor: &Factor, days: std::ops::Range<usize>| {
         days.flat_map(|t| row(factor, t)).map(f64::to_bits).collect::<Vec<u64>>()
     };
-    let (first, second) = (whole.factor(SPREAD, None), other.factor(SPREAD, None));
+    let (first, second) = (uncut.factor(SPREAD, None), cut.factor(SPREAD, None));
     assert_eq!(bits(&first, 0..100), bits(&second, 0..100));
     assert_ne!(bits(&first, 100..160), bits(&second, 100..160));
     for t in 0..100 {

@@ -10,7 +10,7 @@
 //! | max, min, last | the number, shared by those that are it | the number |
 //! | std | nothing: a deviation is of all of them together | |
 //!
-//! A number that comes of neighbours (`spread`) has no documents here: they are those of the neighbours' own values.
+//! A number that `spread` takes from neighbours has no documents here: trace the neighbours' own values to find them.
 //! Work on readings afterwards (arithmetic, ranks, neutralisation, z-scores) is of a whole cross-section and is not
 //! shared out among documents.
 

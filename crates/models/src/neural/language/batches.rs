@@ -105,7 +105,7 @@ pub(super) struct ReadyLanguage<'w, T> {
     /// By weight the rows that gradients are wanted of; none for all.
     rows: &'w [Option<Vec<u32>>],
     layers: LanguageLayers<T>,
-    /// The scores of all words; none where predictions are trained against words that are drawn, or along the paths of a tree.
+    /// The scores of all words; `None` if predictions are trained against drawn words or along the paths of a tree.
     output: Option<Affine<T>>,
 }
 

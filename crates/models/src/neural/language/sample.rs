@@ -1,4 +1,4 @@
-//! What follows a text by a neural language model: the likeliest words, and text that is drawn.
+//! Text from a neural language model: the likeliest next words, and drawn documents.
 
 use anyhow::Result;
 
@@ -14,7 +14,7 @@ impl LanguageScorer {
         logs
     }
 
-    /// A word by its number; of the marks, `</s>` and `<unk>`.
+    /// The word, or the mark `</s>` or `<unk>`, of this number.
     fn name(&self, word: u32) -> &str {
         let words = self.model.words();
         let mark = if word == words.end() { crate::ngram::END } else { crate::ngram::UNKNOWN };

@@ -37,7 +37,7 @@ pub enum Examination {
     /// The cosine of two texts by their vectors or their weights of terms: two texts with a tab between them, or fields text and pair. If
     /// pairs have a score (behind a second tab, or in the field value), also the correlation of cosines and scores.
     Similarity,
-    /// Titles that look for their texts among those of all lines (fields title and text), by cosine: mean reciprocal rank.
+    /// Rank of a title's own text among the texts of all lines (fields title and text), by cosine: mean reciprocal rank.
     Retrieval,
     /// Labels of the lines against those that the model calls.
     Labels,
