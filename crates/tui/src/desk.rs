@@ -91,15 +91,15 @@ impl<'a> Desk<'a> {
         Errand::begin(name, Ctx::new(self.workspace.threads, self.workspace.seed), self.events, work)
     }
 
-    /// Does something that tells pieces of its answer on the way; the page is arranged anew with each. A piece that nobody takes any more
-    /// is told in vain: the work gets false, and may end.
+    /// Runs work that sends pieces of its answer before it ends; each piece has the page arranged anew. The sender returns false when
+    /// nobody receives the pieces any more; then the work may end.
     pub(crate) fn errand_in_pieces<P: Send + 'static, T: Send + 'static>(
         &self,
         name: &str,
         work: impl FnOnce(&dyn Fn(P) -> bool, &Ctx) -> Result<T> + Send + 'static,
     ) -> (Receiver<P>, Errand<T>) {
         let ((sender, pieces), events) = (channel(), self.events.clone());
-        let tell = move |piece| sender.send(piece).is_ok() && events.send(Event::Back).is_ok();
-        (pieces, self.errand(name, move |ctx| work(&tell, ctx)))
+        let send = move |piece| sender.send(piece).is_ok() && events.send(Event::Back).is_ok();
+        (pieces, self.errand(name, move |ctx| work(&send, ctx)))
     }
 }
