@@ -66,7 +66,7 @@ mod tests {
         assert!(finding.draws.rank_ic > 0.2 && finding.rank_ic_rewired.abs() < 0.03, "{finding:?}");
         // A factor whose values do not come of its graph loses nothing.
         let unchanged = |_| Ok(world.factor(SPREAD, None));
-        let verdict = verdicts(&world, &world.factor(SPREAD, None), Some(&whole)).pop().unwrap();
+        let verdict = verdicts(&world, &world.factor(SPREAD, None), Some(&unchanged)).pop().unwrap();
         assert!(verdict.standing == Standing::Failed && (verdict.number.unwrap() - 1.0).abs() < 1e-9, "{verdict:?}");
         assert_eq!(verdicts(&world, &world.factor("tone", None), None).len(), 12, "no verdict without a graph");
     }
