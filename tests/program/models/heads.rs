@@ -117,7 +117,8 @@ fn heads_on_a_contextual_model_are_those_of_scikit_learn() {
     }
     let folder = tempfile::tempdir().unwrap();
     let bert = graph("bert");
-    compare(folder.path(), &reference("bert"), &["--model", &bert, "--pooling", "cls"], 1e-6);
+    // The last digits of the vectors, which are of single precision, differ between processors with and without AVX-512.
+    compare(folder.path(), &reference("bert"), &["--model", &bert, "--pooling", "cls"], 1e-5);
 }
 
 /// A folder with labelled documents and a contextual model in `models/bert`.
