@@ -156,6 +156,7 @@ fn extras(result: &FactorResult, provenance: &Provenance) -> Result<Vec<Extra>> 
         verdicts: &result.verdicts,
         looks: result.looks.as_ref(),
         beside: None,
+        newest: None,
         experiments: &[],
         manifest: &serde_json::to_value(provenance)?,
         note: "",

@@ -13,6 +13,7 @@ use super::lint_evidence::{FeatureEvidence, LintEvidence, crawled_columns};
 use super::market::needed;
 use super::stage::{StageId, derived_name};
 use super::state::State;
+use super::trace::Tracer;
 use super::vault::note_with_vault;
 use super::{PipelineRun, findings, project, version};
 use crate::config::{ChartFormat, Config};
@@ -26,7 +27,7 @@ use inkstone_features::experiment::Findings;
 use inkstone_features::extract::{Feature, Model, with_inputs};
 use inkstone_lab::backtest::events::{EventStudy, events_of_factor, events_of_signals};
 use inkstone_lab::backtest::{self, FactorBeside, Outcome, events};
-use inkstone_lab::factor::{self, Factor, Plan, Signal, signals_from_frame};
+use inkstone_lab::factor::{self, Factor, Plan, Signal, TracedDate, signals_from_frame};
 use inkstone_lab::ledger::{self, Looks};
 use inkstone_lab::lint;
 use inkstone_lab::lint::{Masked, Rewire, Subject, TextReading, Texts, Verdict};
@@ -240,6 +241,7 @@ impl<'r> PipelineRun<'r> {
         let manifest: Value = disk::read_json(&self.base.join(&config.project.exports).join("manifest.json"))?;
         let keys: Vec<Key> = self.factors.iter().map(|(_, key)| *key).collect();
         let note = note_with_vault(config, self.base)?;
+        let tracer = Tracer::new(config, self.base);
         // Made when the first page is written.
         let mut beside: Vec<FactorBeside> = Vec::new();
         for (number, result) in factor_results(&self.tested(), self.base)?.into_iter().enumerate() {
@@ -255,6 +257,7 @@ impl<'r> PipelineRun<'r> {
                 verdicts: &result.verdicts,
                 looks: result.looks.as_ref(),
                 beside: None,
+                newest: None,
                 experiments: &experiments,
                 manifest: &manifest,
                 note: &note,
@@ -266,13 +269,20 @@ impl<'r> PipelineRun<'r> {
                     let factors: Vec<Factor> = self.factors.iter().map(read).collect::<Result<_>>()?;
                     beside = backtest::beside(&factors.iter().collect::<Vec<_>>(), market, &config.backtest, ctx)?;
                 }
-                let page = FactorReport { beside: beside.get(number), ..page };
+                let newest = newest_values(&tracer, name, ctx)?;
+                let page = FactorReport { beside: beside.get(number), newest: newest.as_ref(), ..page };
                 Ok((None, write_report(&page, &out.join(name), &config.report.charts, ctx)?))
             };
             self.reports.push(self.state.run(stage, ctx, work)?.1);
         }
         Ok(())
     }
+}
+
+/// The values of a factor's last date with the documents behind them; none of a factor without dates.
+fn newest_values(tracer: &Tracer, factor: &str, ctx: &Ctx) -> Result<Option<TracedDate>> {
+    let last = tracer.dates(factor, ctx)?.last().copied();
+    last.map(|date| tracer.names(factor, date, None, ctx)).transpose()
 }
 
 /// A feature and all that it learns on or takes word vectors of, through any number of others, each after its own sources.

@@ -12,6 +12,7 @@ use super::testing;
 use super::{FactorReport, differences_svg, experiment_html, factor_html, frontier_svg};
 use inkstone_base::language::Language;
 use inkstone_features::experiment::Findings;
+use inkstone_lab::factor::TracedDate;
 
 /// Ends titles, styles, attributes and elements, in as many ways as there are; every piece begins with something that would run.
 const EVIL: &str = "</title></style></svg><script>alert(1)</script><img src=x onerror=alert(1)>\" onload=\"alert(1)\" '><a \
@@ -67,6 +68,14 @@ fn evil_findings() -> Findings {
     findings
 }
 
+/// The same names with evil codes, names and titles.
+fn evil_newest(mut newest: TracedDate) -> TracedDate {
+    for name in &mut newest.names {
+        [&mut name.code, &mut name.name, &mut name.title].into_iter().for_each(|text| *text += EVIL);
+    }
+    newest
+}
+
 /// Where texts stand that are no dates.
 fn texts(value: &Value, at: &mut String, paths: &mut Vec<String>) {
     let mut inside = |key: &str, value: &Value| {
@@ -110,6 +119,7 @@ fn a_factor_of_evil_names_has_the_elements_of_any_other() {
         events: poisoned(&made.events),
         verdicts: poisoned(&made.verdicts),
         looks: made.looks.clone(),
+        newest: evil_newest(made.newest.clone()),
         experiments: vec![evil_findings()],
         manifest: poisoned(&made.manifest),
     };

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::finding::{Trust, finding, trust};
 use super::manifest::manifest;
 use super::tables::{self, SectionPart};
-use super::{Chart, FactorReport, books, events, ic, layers, names, tear_sheet, words};
+use super::{Chart, FactorReport, books, events, evidence, ic, layers, names, tear_sheet, words};
 use crate::html::frontier_picture;
 use crate::page::{both, both_of, closed, each, each_picture, opened, paragraph, section, text};
 
@@ -51,6 +51,7 @@ pub fn factor_html(page: &FactorReport<'_>) -> Result<String> {
         ("samples", words::SAMPLES, figures(vec![chart(&names::SAMPLES)?, tables::samples(page)])),
         ("coverage", words::COVERAGE, figures(vec![chart(&names::COVERAGE)?, tables::stability(page)])),
         ("events", words::EVENTS, figures(events)),
+        ("evidence", words::EVIDENCE, figures(vec![evidence::evidence(page)])),
         ("execution", words::EXECUTION, figures(vec![tables::execution(page)])),
         ("refused", words::REFUSED, figures(vec![tables::refused(page)])),
         ("looks", words::LOOKS, figures(vec![tables::looks(page)])),

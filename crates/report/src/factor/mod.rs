@@ -6,6 +6,7 @@
 
 mod books;
 mod events;
+mod evidence;
 mod finding;
 mod html;
 mod ic;
@@ -31,6 +32,7 @@ use super::frontier_svg;
 use inkstone_features::experiment::Findings;
 use inkstone_lab::backtest::events::EventStudy;
 use inkstone_lab::backtest::{FactorBeside, Outcome};
+use inkstone_lab::factor::TracedDate;
 use inkstone_lab::ledger::Looks;
 use inkstone_lab::lint::Verdict;
 
@@ -51,6 +53,8 @@ pub struct FactorReport<'a> {
     pub looks: Option<&'a Looks>,
     /// The factor beside the others of its project; none where there are no others.
     pub beside: Option<&'a FactorBeside>,
+    /// The values of the factor's last date, with the titles of the documents behind them.
+    pub newest: Option<&'a TracedDate>,
     /// Experiments on truncation.
     pub experiments: &'a [Findings],
     /// Parameters, hashes, seed, versions, known-at rule, by name; null where there is none.

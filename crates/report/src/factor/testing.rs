@@ -14,6 +14,7 @@ use inkstone_lab::backtest::{
     Alignment, Benchmark, Capacity, Coverage, Execution, IcDecay, IcSeries, IcSummary, IndustryExposure, Layers,
     LongShort, Outcome, Portfolio, PortfolioFigures, Refusal, Stability, StyleExposure, Styles, SubSample, YearFigures,
 };
+use inkstone_lab::factor::{TracedDate, TracedName};
 use inkstone_lab::ledger::Looks;
 use inkstone_lab::lint::finding::{
     Draws, KnownBefore, KnownBeforeContext, LateValue, NamesOfYear, ShuffledDates, Survivors, SurvivorsContext, Trade,
@@ -27,6 +28,7 @@ pub(crate) struct Made {
     pub events: EventStudy,
     pub verdicts: Vec<Verdict>,
     pub looks: Looks,
+    pub newest: TracedDate,
     pub experiments: Vec<Findings>,
     pub manifest: Value,
 }
@@ -51,6 +53,7 @@ impl Made {
                 q: 0.031,
                 ..Looks::default()
             },
+            newest: newest(),
             experiments: vec![crate::testing::findings()],
             manifest: manifest(),
         }
@@ -64,10 +67,41 @@ impl Made {
             verdicts: &self.verdicts,
             looks: Some(&self.looks),
             beside: None,
+            newest: Some(&self.newest),
             experiments: &self.experiments,
             manifest: &self.manifest,
             note: "合成数据 <demo>",
         }
+    }
+}
+
+/// Fourteen names, of which the one in the middle has no document.
+fn newest() -> TracedDate {
+    let date = NaiveDate::from_ymd_opt(2022, 3, 1).unwrap();
+    let name = |k: usize| TracedName {
+        code: format!("{:06}", 600_000 + k),
+        name: format!("公司{k}"),
+        value: 1.5 - 0.2 * k as f64,
+        raw: 0.1,
+        rank: k + 1,
+        quantile: 5 - (k / 3) as u16,
+        documents: usize::from(k != 7) * (k + 1),
+        first_mentions: 1,
+        known_at: date.and_hms_opt(8, 30, 0),
+        returns: vec![f64::NAN],
+        blocked: None,
+        title: if k == 7 { String::new() } else { format!("公司{k}公告") },
+    };
+    TracedDate {
+        factor: "tone".to_owned(),
+        date,
+        entry: None,
+        price: "open".to_owned(),
+        delay: 0,
+        horizons: vec![5],
+        quantiles: 5,
+        without_quantiles: None,
+        names: (0..14).map(name).collect(),
     }
 }
 

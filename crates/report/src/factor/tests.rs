@@ -14,6 +14,7 @@ fn bare(outcome: &Outcome) -> FactorReport<'_> {
         verdicts: &[],
         looks: None,
         beside: None,
+        newest: None,
         experiments: &[],
         manifest: NOTHING,
         note: "",
@@ -151,6 +152,7 @@ fn nothing_is_drawn_of_nothing_and_every_gap_is_named() {
         words::NO_SAMPLES,
         words::NO_COVERAGE,
         words::NO_EVENTS,
+        words::NO_EVIDENCE,
         words::NO_REFUSED,
         words::NO_VERDICTS,
         words::NO_LOOKS,
@@ -245,4 +247,23 @@ fn a_long_list_of_the_manifest_is_cut_and_the_page_says_so() {
     assert!(small.contains("99.bin") && !small.contains("manifest.json"));
     assert!(large.contains("(40000)") && large.contains("manifest.json") && !large.contains("200.bin"));
     assert!(large.len() < 3 * small.len(), "{} and {} bytes", large.len(), small.len());
+}
+
+#[test]
+fn documents_stand_behind_the_values_of_either_end() {
+    let made = Made::new(60);
+    let page = factor_html(&made.page()).unwrap();
+    let section = page.split("<section id=\"evidence\"").nth(1).unwrap().split("</section>").next().unwrap();
+    let listed = |k: usize| section.contains(&format!("公司{k}公告"));
+    // Five of either end; the eighth of fourteen has no document.
+    let expected: Vec<bool> = (0..14).map(|k| k < 5 || k >= 9).collect();
+    assert_eq!((0..14).map(listed).collect::<Vec<_>>(), expected, "{section}");
+    assert!(section.contains("inkstone trace tone --date 2022-03-01 --code 600000"), "{section}");
+
+    let mut few = made.newest.clone();
+    few.names.truncate(7);
+    let page = factor_html(&FactorReport { newest: Some(&few), ..made.page() }).unwrap();
+    for k in 0..7 {
+        assert_eq!(page.matches(&format!("公司{k}公告")).count(), 1, "a name is listed once");
+    }
 }

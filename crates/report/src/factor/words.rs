@@ -4,6 +4,7 @@ use inkstone_base::language::{Language, Word};
 use inkstone_base::words;
 use inkstone_lab::backtest::Outcome;
 use inkstone_lab::backtest::events::{EventStudy, Model};
+use inkstone_lab::factor::TracedDate;
 
 words! {
     REPORT: "因子研究报告", "Factor report";
@@ -29,6 +30,7 @@ words! {
     SAMPLES: "分样本", "Sub-samples";
     COVERAGE: "覆盖与稳定性", "Coverage and stability";
     EVENTS: "事件研究", "Event study";
+    EVIDENCE: "值背后的文档", "Documents behind the values";
     EXECUTION: "成交与容量", "Execution and capacity";
     REFUSED: "因未来信息剔除的值", "Values refused for look-ahead";
     LOOKS: "试验了多少次", "Number of trials";
@@ -163,6 +165,10 @@ words! {
 
     DATE: "日期", "date";
     CODE: "代码", "code";
+    SECURITY: "个股", "name";
+    DOCUMENT_COUNT: "文档数", "documents";
+    DOCUMENT_KNOWN_AT: "可知时间", "known at";
+    STRONGEST: "贡献最大的文档", "document that gives most";
     KNOWN: "可知时间", "known at";
     BEGAN: "收益开始", "return began";
 
@@ -204,6 +210,7 @@ words! {
     TOO_SHORT_TO_ROLL: "日期太少：滚动 RankIC 需要 60 个因子日，滚动夏普比率需要 126 个交易日。", "Too few dates: a rolling RankIC needs 60 dates, a rolling Sharpe ratio 126 days.";
     NO_STYLES: "没有可比较的风格：价格表太短。", "There are no styles to compare with: the price table is too short.";
     NO_SAMPLES: "没有按规模、行业或覆盖划分的样本。", "There are no samples by size, industry or coverage.";
+    NO_EVIDENCE: "没有可列出的文档：因子不来自文本，或未在项目中计算。", "There are no documents to show: the factor does not come from texts, or was not built in a project.";
     NO_COVERAGE: "因子没有值。", "The factor has no values.";
     NO_STABILITY: "没有稳定性的数字。", "There are no figures on stability.";
     NO_TURNOVER: "没有换手。", "There is no turnover.";
@@ -247,6 +254,20 @@ pub(super) fn alignment(outcome: &Outcome, language: Language) -> String {
     match language {
         Language::Zh => format!("对齐：{}。", words.zh),
         Language::En => format!("Alignment: {}.", words.en),
+    }
+}
+
+/// Date of the values, and the command that goes on to the sentences behind one of them.
+pub(super) fn evidence_note(newest: &TracedDate, code: &str, language: Language) -> String {
+    let TracedDate { factor, date, .. } = newest;
+    match language {
+        Language::Zh => format!(
+            "{date} 的值，最高与最低各五只有文档的个股。查看文档、句子和词：inkstone trace {factor} --date {date} --code {code}"
+        ),
+        Language::En => format!(
+            "Values of {date}: the five highest and the five lowest that documents stand behind. For the documents, sentences and \
+             words: inkstone trace {factor} --date {date} --code {code}"
+        ),
     }
 }
 

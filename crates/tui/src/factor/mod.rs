@@ -499,6 +499,7 @@ impl PageState for FactorPage {
             verdicts: picture.verdicts.as_deref().unwrap_or_default(),
             looks: None,
             beside: None,
+            newest: None,
             experiments: &[],
             manifest: &Value::Null,
             note: desk.workspace.note.as_deref().unwrap_or_default(),
