@@ -10,17 +10,19 @@ use std::time::SystemTime;
 use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 use polars_core::prelude::DataFrame;
-use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use rustc_hash::FxHasher;
 
 use super::catalogue::{Catalogue, CataloguePart, CatalogueRow, Gathering, PartSlot};
 use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::reading::chain;
+use inkstone_base::code::Code;
 use inkstone_base::data::Kind;
 use inkstone_base::job::Ctx;
 use inkstone_base::language::{Message, Word};
 use inkstone_base::{ensure, message};
+use inkstone_corpus::link::{Link, codes_of, links_of_part};
 use inkstone_tables::corpus;
 use inkstone_tables::frames;
 use inkstone_tables::project::Project;
@@ -39,6 +41,8 @@ pub(crate) struct File {
     pub bytes: u64,
     /// Documents by its footer, or why that cannot be read.
     rows: Result<usize, Message>,
+    /// The table of its links to securities, and when it was written; none before the documents are linked.
+    links: Option<(PathBuf, Option<SystemTime>)>,
 }
 
 /// The files of the corpus.
@@ -56,14 +60,17 @@ impl CorpusIndex {
         let clean = project.clean().files()?;
         let cleaned = !clean.is_empty() && clean.len() >= documents.len();
         let files = if cleaned { clean } else { documents };
-        let file = |path: PathBuf| -> Result<File> {
+        let links = project.links().files()?;
+        let linked = cleaned && links.len() >= files.len();
+        let file = |(part, path): (usize, PathBuf)| -> Result<File> {
             ctx.check()?;
             let about = path.metadata().ok();
-            let written = about.as_ref().and_then(|about| about.modified().ok());
+            let written = written_at(&path);
             let rows = frames::rows_of_parquet(&path).map_err(|error| without_folder(chain(error), &path));
-            Ok(File { written, bytes: about.map_or(0, |about| about.len()), rows, path })
+            let links = links.get(part).filter(|_| linked).map(|links| (links.clone(), written_at(links)));
+            Ok(File { written, bytes: about.map_or(0, |about| about.len()), rows, links, path })
         };
-        let files = ctx.install(|| files.into_par_iter().map(file).collect::<Result<_>>())?;
+        let files = ctx.install(|| files.into_par_iter().enumerate().map(file).collect::<Result<_>>())?;
         Ok(CorpusIndex { files, cleaned })
     }
 
@@ -193,15 +200,22 @@ fn without_folder(fault: Message, path: &Path) -> Message {
     Message { zh, en }
 }
 
+/// The time of a file's last change.
+fn written_at(path: &Path) -> Option<SystemTime> {
+    path.metadata().ok()?.modified().ok()
+}
+
 fn part_of(index: &CorpusIndex, part: usize) -> Result<CataloguePart> {
     let path = index.path(part)?;
     let mut columns = vec!["doc_id", "published_at", "codes", "kind", "title"];
     columns.extend(index.cleaned.then_some(FIRST));
-    columns_of(&frames::read_parquet(path, Some(&columns))?, index.cleaned)
-        .with_context(|| message!("在 {} 中", "in {}", path.display()))
+    let frame = frames::read_parquet(path, Some(&columns))?;
+    // A damaged table of links is named by the run and by `store verify`; the list then has the given codes.
+    let links = index.files[part].links.as_ref().and_then(|(links, _)| links_of_part(links).ok()).unwrap_or_default();
+    columns_of(&frame, &links, index.cleaned).with_context(|| message!("在 {} 中", "in {}", path.display()))
 }
 
-fn columns_of(frame: &DataFrame, cleaned: bool) -> Result<CataloguePart> {
+fn columns_of(frame: &DataFrame, links: &[Link], cleaned: bool) -> Result<CataloguePart> {
     let text = |name: &str| Ok::<_, anyhow::Error>(corpus::column(frame, name)?.str()?.clone());
     let [ids, codes, kinds, titles] = [text("doc_id")?, text("codes")?, text("kind")?, text("title")?];
     let first = if cleaned { Some(text(FIRST)?) } else { None };
@@ -210,9 +224,10 @@ fn columns_of(frame: &DataFrame, cleaned: bool) -> Result<CataloguePart> {
     for (i, time) in times.into_iter().enumerate() {
         let id = ids.get(i).unwrap_or_default();
         let first = first.as_ref().and_then(|first| first.get(i)).filter(|first| *first != id);
+        let linked = codes_of(links, i as u32).iter().map(Code::as_str).collect::<Vec<_>>().join(",");
         let row = CatalogueRow {
             time: time.unwrap_or_default().and_utc().timestamp_micros(),
-            codes: codes.get(i).unwrap_or_default(),
+            codes: if linked.is_empty() { codes.get(i).unwrap_or_default() } else { &linked },
             kind: kinds.get(i).and_then(Kind::parse).unwrap_or_default(),
             title: titles.get(i).unwrap_or_default(),
             repeats: first.is_some(),

@@ -16,7 +16,9 @@ use crate::event::Event;
 use crate::page::Page;
 use crate::page_state::PageState;
 use crate::{FeatureBench, FeatureListing, Language, Mark, Meaning, view};
+use inkstone_base::code::Code;
 use inkstone_base::data::{Document, Kind};
+use inkstone_corpus::link::{Link, TextField, Via, links_to_frame};
 use inkstone_tables::corpus::documents_to_frame;
 use inkstone_tables::project::Project;
 
@@ -523,4 +525,33 @@ fn two_documents_stand_side_by_side_with_what_differs() {
     assert!(screen.contains("3 / 3") && !screen.contains("两篇并排"), "{screen}");
     // The same document twice is no comparison: it is marked anew.
     assert!(bench.screen(LARGE, "==").contains("已标记"));
+}
+
+#[test]
+fn the_codes_of_a_linked_document_are_those_that_its_text_names() {
+    let dir = project_of(&[("坐标上海签约", ""), ("两家公司", ""), ("没有公司", "")], 2);
+    let link = |row, code: &str, ambiguous| Link {
+        row,
+        code: Code::parse(code).unwrap(),
+        field: TextField::Title,
+        start: 0,
+        end: 12,
+        via: Via::Name,
+        ambiguous,
+    };
+    let project = Project::new(dir.path());
+    let first = [link(0, "600517.SH", false), link(1, "000001.SZ", false), link(1, "600517.SH", false)];
+    project.links().write(0, &mut links_to_frame(&first).unwrap()).unwrap();
+    let codes = |bench: &Bench| -> Vec<String> {
+        (0..3).map(|n| bench.app.corpus.catalogue.row(n).unwrap().codes.to_owned()).collect()
+    };
+    assert_eq!(codes(&Bench::open(&dir, |_| ())), ["", "", ""], "the second part is not linked yet");
+    project.links().write(1, &mut links_to_frame(&[link(0, "300750.SZ", true)]).unwrap()).unwrap();
+    let mut bench = Bench::open(&dir, |_| ());
+    assert_eq!(codes(&bench), ["600517.SH", "000001.SZ,600517.SH", ""], "an ambiguous name is no link");
+    // The column counts them, and its filter finds them.
+    let screen = bench.screen(SMALL, "1lF");
+    assert!(screen.contains("│600517.SH                                       2    66.7"), "{screen}");
+    bench.press("<enter>");
+    assert_eq!(bench.app.corpus.len(), 2);
 }
