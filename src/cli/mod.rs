@@ -3,6 +3,7 @@
 mod audit;
 mod capsule;
 mod compare;
+mod events;
 mod generate;
 pub mod help;
 mod keywords;
@@ -29,6 +30,7 @@ use crate::train::Train;
 pub use audit::Audit;
 pub use capsule::{Diff, Replay};
 pub use compare::Compare;
+pub use events::Events;
 pub use generate::Generate;
 pub use keywords::{KeywordPreset, Keywords};
 pub use ledger::{Ledger, LedgerAction};
@@ -186,6 +188,10 @@ pub enum Command {
     ///
     /// 检索项目的文档：按词、按语义或两者兼用，可以某一时刻为准，并给出命中的句子。
     Search(Search),
+    /// List the events that documents and tables tell, each with its sentence and its numbers, and study the returns around them.
+    ///
+    /// 列出文档与事件表给出的事件，附所在句子与数字，并研究其前后的收益。
+    Events(Events),
     /// Compare two factors date by date: correlation of their values and RankICs, and the overlap of their top layers.
     ///
     /// 逐日比较两个因子：值与 RankIC 的相关，顶层的重合。

@@ -10,6 +10,7 @@ mod capsule;
 mod compare;
 mod demo;
 mod doctor;
+mod events;
 mod experiment;
 mod files;
 mod first;
@@ -93,6 +94,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Audit(args) => audit::run(&args, &global),
         Command::Trace(args) => or_explain(trace::run(&args, &global)),
         Command::Compare(args) => or_explain(compare::run(&args, &global)),
+        Command::Events(args) => or_explain(events::run(&args, &global)),
         Command::Search(args) => or_explain(search::run(&args, &global)),
         Command::Stock(args) => or_explain(stock::run(&args, &global)),
         Command::Report(args) => stage("report", args, Stage::Report),

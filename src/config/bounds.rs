@@ -18,6 +18,7 @@ mod tests {
     use crate::config::outline::{example, settings};
     use crate::config::{Config, Hook, TEMPLATE, edit};
     use inkstone_base::bounds::BOUNDS;
+    use inkstone_corpus::event::EventRule;
     use inkstone_features::experiment;
     use inkstone_features::extract::Feature;
     use inkstone_features::rewrite::Rewrite;
@@ -44,6 +45,7 @@ mod tests {
     fn every_number_of_a_configuration_has_a_bound_and_every_bound_a_number() {
         let config = Config {
             rewrite: vec![Rewrite::default()],
+            event: vec![EventRule::default()],
             feature: vec![Feature::default()],
             factor: vec![factor::Params::default()],
             on: vec![Hook::default()],

@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use check::Checker;
 pub use check::Fault;
 pub use hook::{Hook, HookEvent};
+use inkstone_corpus::event::EventRule;
 use inkstone_corpus::ingest::Source;
 use inkstone_corpus::{clean, ingest, link, structure};
 use inkstone_features::experiment;
@@ -53,6 +54,7 @@ pub struct Config {
     pub tokenizer: TokenizerParams,
     pub market: MarketSection,
     pub rewrite: Vec<Rewrite>,
+    pub event: Vec<EventRule>,
     pub feature: Vec<Feature>,
     pub factor: Vec<factor::Params>,
     pub backtest: backtest::Params,
@@ -301,6 +303,7 @@ impl Config {
             tokenizer: checker.section("tokenizer"),
             market: checker.section("market"),
             rewrite: checker.sections_of("rewrite"),
+            event: checker.sections_of("event"),
             feature: checker.sections_of("feature"),
             factor: checker.sections_of("factor"),
             backtest: checker.section("backtest"),
@@ -349,6 +352,7 @@ mod tests {
         let defaults = serde_json::to_value(Config {
             source: vec![Source::default()],
             rewrite: vec![Rewrite::default()],
+            event: vec![EventRule::default()],
             feature: vec![Feature::default()],
             factor: vec![factor::Params::default()],
             on: vec![Hook::default()],
@@ -395,7 +399,7 @@ mod tests {
         let faults: Vec<Message> = faults.filter(|message| !message.en.contains("is not for model")).collect();
         assert!(faults.is_empty(), "{faults:?}");
         let table: toml::Table = toml::from_str(&text).unwrap();
-        for section in ["source", "rewrite", "feature", "factor", "on", "experiment"] {
+        for section in ["source", "rewrite", "event", "feature", "factor", "on", "experiment"] {
             assert!(!table[section].as_array().unwrap().is_empty(), "{section}");
         }
     }

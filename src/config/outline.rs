@@ -196,7 +196,7 @@ mod tests {
         let latest = setting("ingest", "latest");
         assert_eq!((latest.default, latest.example.as_deref()), (None, Some("\"2025-12-31T23:59:59\"")));
         assert_eq!(setting("market", "cutoff").choices, ["close", "next_open"]);
-        assert_eq!(setting("source", "table").choices, ["documents", "prices", "securities", "relations"]);
+        assert_eq!(setting("source", "table").choices, ["documents", "prices", "securities", "relations", "events"]);
         assert_eq!(setting("source", "columns.title").example.as_deref(), Some("\"headline\""));
         assert_eq!(setting("feature", "walk_forward.test_days").default.as_deref(), Some("20"));
         assert!(

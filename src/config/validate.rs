@@ -12,7 +12,7 @@ use inkstone_base::language::{Message, Word};
 use inkstone_base::message;
 use inkstone_corpus::ingest::Table;
 use inkstone_features::extract::{Model, in_order_of_inputs};
-use inkstone_lab::factor::{Within, check_feature_name};
+use inkstone_lab::factor::{self, Plan, Within, check_feature_name};
 use inkstone_onnx::Output;
 
 /// The reason why no factor can be made of this feature and column; none if one can.
@@ -159,6 +159,7 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
     for (section, names) in [
         ("source", names(&config.source, |s| &s.name)),
         ("rewrite", names(&config.rewrite, |r| &r.name)),
+        ("event", names(&config.event, |e| &e.name)),
         ("feature", names(&config.feature, |f| &f.name)),
         ("factor", names(&config.factor, |f| &f.name)),
     ] {
@@ -167,6 +168,11 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
     for (i, rewrite) in config.rewrite.iter().enumerate() {
         if let Err(error) = rewrite.check() {
             problems.push(Problem::new(format!("rewrite[{i}]"), Message::of_error(&error)));
+        }
+    }
+    for (i, rule) in config.event.iter().enumerate() {
+        if let Err(error) = rule.check() {
+            problems.push(Problem::new(format!("event[{i}]"), Message::of_error(&error)));
         }
     }
     for (i, feature) in config.feature.iter().enumerate() {
@@ -194,6 +200,8 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
         if let Err(error) = factor.validate() {
             problems.push(Problem::new(format!("factor[{i}]"), Message::of_error(&error)));
         }
+        let unknown = unknown_events(config, factor).into_iter();
+        problems.extend(unknown.map(|why| Problem::new(format!("factor[{i}].expression"), why)));
         for expression in factor.expressions() {
             let at = || {
                 format!("factor[{i}].{}", if *expression == factor.expression { "expression" } else { "neutralise" })
@@ -256,6 +264,22 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
         }
     }
     problems
+}
+
+/// The kinds of events that a factor reads and nobody finds. The kinds of a table are known when it has been read.
+fn unknown_events(config: &Config, factor: &factor::Params) -> Vec<Message> {
+    let known = names(&config.event, |event| &event.name);
+    let has_table = config.source.iter().any(|source| source.table == Table::Events);
+    let Some(plan) = Plan::new(factor).ok().filter(|_| !has_table) else { return Vec::new() };
+    let unknown = plan.events().into_iter().filter(|kind| !known.contains(kind));
+    let problem = |kind| {
+        message!(
+            "没有 [[event]] {kind:?}，也没有 table = \"events\" 的 [[source]]；现有：{}",
+            "there is no [[event]] {kind:?}, and no [[source]] with table = \"events\"; there are: {}",
+            listed(&known)
+        )
+    };
+    unknown.map(problem).collect()
 }
 
 /// Names with commas, or a word for none.

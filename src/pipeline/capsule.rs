@@ -68,8 +68,8 @@ pub(super) fn stages(config: &Config, project: &Project, state: &State) -> Resul
         let Some((key, made)) = state.key_of(&id) else { continue };
         let output = match &id {
             StageId::Ingest => {
-                let relations = Some(project.relations()).filter(|path| path.exists());
-                let tables = [project.prices(), project.securities()].into_iter().chain(relations);
+                let dated = [project.relations(), project.company_events()].into_iter().filter(|path| path.exists());
+                let tables = [project.prices(), project.securities()].into_iter().chain(dated);
                 hash_of_files(project.documents().files()?.into_iter().chain(tables).collect())?
             }
             StageId::Clean => hash_of_files(project.clean().files()?)?,

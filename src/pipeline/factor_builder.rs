@@ -1,21 +1,22 @@
 //! Builds factors from the rows of the store, the corpus and its links, the market, and factors built before.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result};
 
-use super::market::relations;
+use super::market::{company_events, relations};
 use super::over_gaps;
 use crate::config::Config;
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::job::Ctx;
 use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure, message};
+use inkstone_corpus::event::{EventFinder, EventRule};
 use inkstone_corpus::ingest;
 use inkstone_features::extract::{self, Gate, SignalSources};
 use inkstone_lab::factor::{self, Factor, GraphInputs, Inputs, Plan, Signal};
-use inkstone_market::Market;
 use inkstone_market::table::DailyTable;
+use inkstone_market::{CompanyEvent, Market};
 use inkstone_store::Reader;
 use inkstone_tables::frames::ParquetColumns;
 use inkstone_tables::project::Project;
@@ -63,9 +64,12 @@ impl FactorBuilder<'_> {
         let source_weights = &params.source_weights;
         let gate = Gate::open(params.within.as_ref(), &params.only, &clean, &links, ctx)
             .with_context(|| message!("因子 {:?}", "factor {:?}", params.name))?;
-        let sources = SignalSources { sets: &sets, clean: &clean, links: &links, gate: &gate, cutoff, source_weights };
+        let events = &EventFinder::new(&event_rules(self.config, plan));
+        let sources =
+            SignalSources { sets: &sets, clean: &clean, links: &links, gate: &gate, events, cutoff, source_weights };
         let (signals, report) = extract::signals(plan, &sources, self.market, ctx)?;
-        if plan.reads_documents() && report.rows_out == 0 {
+        let of_tables = self.events_of_tables(plan)?;
+        if plan.reads_documents() && report.rows_out == 0 && of_tables.is_empty() {
             let reasons: Vec<String> = report.dropped.iter().map(|(reason, n)| format!("{n} {reason}")).collect();
             bail!(TooLittle(message!(
                 "因子 {:?} 没有值，因为它的 {} 篇文档{}",
@@ -92,13 +96,40 @@ impl FactorBuilder<'_> {
         let factors: Vec<&Factor> = others.iter().collect();
         let relations = if plan.reads_relations() { relations(self.project)? } else { Vec::new() };
         let graphs = GraphInputs { relations: &relations, rewired };
-        let cutoff = self.config.market.cutoff;
-        let inputs = Inputs { market: self.market, cutoff, signals, factors: &factors, graphs };
+        let (cutoff, events) = (self.config.market.cutoff, &self.events_of_tables(plan)?);
+        let inputs = Inputs { market: self.market, cutoff, signals, factors: &factors, graphs, events };
         let (mut factor, mut report) = factor::build(plan, &inputs, params, ctx)?;
         let gaps = ingest::gaps(self.project)?;
         over_gaps::look(&mut factor, plan, self.market, &gaps, params.gaps, &mut report);
         Ok((factor, report))
     }
+
+    /// The rows of tables of events that a plan reads. Fails if a kind is neither in a table nor one of the configuration.
+    fn events_of_tables(&self, plan: &Plan) -> Result<Vec<CompanyEvent>> {
+        if !plan.reads_events() {
+            return Ok(Vec::new());
+        }
+        let mut events = company_events(self.project)?;
+        let known = |kind: &str| self.config.event.iter().any(|rule| rule.name == kind);
+        for kind in plan.events() {
+            if !known(kind) && events.iter().all(|event| event.kind != kind) {
+                let rules = self.config.event.iter().map(|rule| rule.name.as_str());
+                let kinds: BTreeSet<&str> = events.iter().map(|event| event.kind.as_str()).chain(rules).collect();
+                let kinds = kinds.into_iter().collect::<Vec<_>>().join(", ");
+                bail!(TooLittle(message!(
+                    "没有类型为 {kind:?} 的事件：配置的 [[event]] 与事件表中有 {kinds}",
+                    "there are no events of kind {kind:?}: [[event]] of the configuration and the tables of events have {kinds}"
+                )));
+            }
+        }
+        events.retain(|event| plan.events().contains(&event.kind.as_str()));
+        Ok(events)
+    }
+}
+
+/// The rules of the kinds of events that a plan reads.
+pub(super) fn event_rules(config: &Config, plan: &Plan) -> Vec<EventRule> {
+    config.event.iter().filter(|rule| plan.events().contains(&rule.name.as_str())).cloned().collect()
 }
 
 /// A factor of a project, as it was built last.

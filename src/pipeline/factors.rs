@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::capsule;
 use super::clocks::{clock, known_at_ingestion};
-use super::factor_builder::{FactorBuilder, read_factor};
+use super::factor_builder::{FactorBuilder, event_rules, read_factor};
 use super::market::needed;
 use super::results::read_signals;
 use super::stage::StageId;
@@ -19,7 +19,7 @@ use crate::config::Config;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk;
 use inkstone_base::ensure;
-use inkstone_corpus::ingest;
+use inkstone_corpus::{event, ingest};
 use inkstone_features::extract::{Feature, with_inputs};
 use inkstone_lab::export::{ExportFactor, Extra, Provenance};
 use inkstone_lab::factor::{self, Cause, Factor, History, HistoryFiles, Plan, signals_to_frame};
@@ -105,7 +105,11 @@ impl PipelineRun<'_> {
         let text = (&config.clean, &config.link, &config.structure, &config.tokenizer, &config.rewrite);
         let versions = (version::CLEAN, version::LINK, version::STRUCTURE, version::EXTRACT, version::FACTOR);
         let rules = (&config.market, known_at_ingestion(config), config.project.seed, config.vault.sealed_from());
-        Ok(Key::of_json(&(params, features, others, text, versions, rules)))
+        let key = Key::of_json(&(params, features, others, text, versions, rules));
+        Ok(match plan.reads_events() {
+            true => Key::of_json(&(key, event::VERSION, event_rules(config, plan))),
+            false => key,
+        })
     }
 
     /// Key of a factor of features that have sets, and of factors that were `built`.
@@ -114,7 +118,11 @@ impl PipelineRun<'_> {
         let factors: Vec<Option<&Key>> = plan.factors().iter().map(|name| built.get(name.as_str())).collect();
         let (market_rules, corpus, prices) = (&self.config.market, self.corpus, self.prices);
         let key = Key::of_json(&(version::FACTOR, "factor", params, market_rules, sets, factors, corpus, prices));
-        if plan.reads_relations() { Key::of_json(&(key, self.relations)) } else { key }
+        let key = if plan.reads_relations() { Key::of_json(&(key, self.relations)) } else { key };
+        match plan.reads_events() {
+            true => Key::of_json(&(key, event::VERSION, event_rules(self.config, plan), self.company_events)),
+            false => key,
+        }
     }
 
     /// Leaves factors out; fails where none is left.

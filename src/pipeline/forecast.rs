@@ -218,7 +218,8 @@ impl Forecaster<'_> {
             let sources: Vec<StageId> = [StageId::Link].into_iter().chain(features).chain(others).collect();
             let mut reads = self.reads(&sources);
             let reads_relations = plan.reads_relations() && self.due.changes(Table::Relations);
-            if self.due.changes(Table::Prices) || reads_relations {
+            let reads_events = plan.reads_events() && self.due.changes(Table::Events);
+            if self.due.changes(Table::Prices) || reads_relations || reads_events {
                 reads = reads.or(Some(DueReason::Reads { stage: StageId::Ingest.to_string() }));
             }
             let built =

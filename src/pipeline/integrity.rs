@@ -77,8 +77,8 @@ fn seals(config: &Config, project: &Project, ctx: &Ctx) -> Result<Vec<Damage>> {
 
 /// The tables and JSON files of a project, by the names that this program gives. Other files in its folders are the user's.
 fn sealed(config: &Config, project: &Project) -> Result<Vec<PathBuf>> {
-    let mut files =
-        vec![project.prices(), project.securities(), project.relations(), project.ingest_log(), project.state()];
+    let tables = [project.prices(), project.securities(), project.relations(), project.company_events()];
+    let mut files = [tables.to_vec(), vec![project.ingest_log(), project.state()]].concat();
     for parts in [project.documents(), project.clean(), project.links(), project.structure()] {
         files.extend(parts.numbered("parquet")?);
         files.extend(parts.numbered("json")?);

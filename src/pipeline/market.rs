@@ -14,7 +14,10 @@ use inkstone_corpus::ingest;
 use inkstone_corpus::link::{LearnedName, read_names};
 use inkstone_features::plan::Plan;
 use inkstone_market::table::DailyTable;
-use inkstone_market::{LazyMarket, Market, Relation, Security, relations_from_frame, securities_from_frame};
+use inkstone_market::{
+    CompanyEvent, LazyMarket, Market, Relation, Security, events_from_frame, relations_from_frame,
+    securities_from_frame,
+};
 use inkstone_tables::frames::{self, ParquetColumns};
 use inkstone_tables::project::Project;
 
@@ -85,6 +88,16 @@ pub(super) fn relations(project: &Project) -> Result<Vec<Relation>> {
     );
     relations_from_frame(&frames::read_parquet(&path, None)?)
         .with_context(|| message!("关系表 {}", "the table of relations {}", path.display()))
+}
+
+/// The table of events of a project; empty where there is none.
+pub(super) fn company_events(project: &Project) -> Result<Vec<CompanyEvent>> {
+    let path = project.company_events();
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    events_from_frame(&frames::read_parquet(&path, None)?)
+        .with_context(|| message!("事件表 {}", "the table of events {}", path.display()))
 }
 
 /// The market of a project's own table of prices.

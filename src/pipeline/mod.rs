@@ -10,6 +10,7 @@ mod course;
 mod demo_structure;
 mod document_table;
 mod drift;
+mod events;
 mod experiment;
 mod experiment_findings;
 mod factor_builder;
@@ -48,6 +49,7 @@ use clocks::known_at_ingestion;
 pub use course::expected_of_rows;
 pub use document_table::write_document_table;
 pub use drift::{Drifted, drift};
+pub use events::{EventQuery, ListedEvent, ListedEvents, ListedKind, list_events};
 pub use experiment::{
     ExperimentDocument, expected_experiments, experiment_differences, experiment_document, experiments, grids,
     planned_cells, score_of,
@@ -190,6 +192,7 @@ struct PipelineRun<'a> {
     /// Key of the codes that have prices.
     price_codes: Key,
     relations: Key,
+    company_events: Key,
     market: Option<LazyMarket>,
     /// Feature sets by name of the feature.
     sets: BTreeMap<String, Key>,
@@ -219,6 +222,7 @@ impl<'a> PipelineRun<'a> {
             prices: Key::default(),
             price_codes: Key::default(),
             relations: Key::default(),
+            company_events: Key::default(),
             market: None,
             sets: BTreeMap::new(),
             factors: Vec::new(),
@@ -293,6 +297,7 @@ impl<'a> PipelineRun<'a> {
         (self.corpus, self.price_codes) = (keys.documents, keys.price_codes);
         self.prices = hash_if_there(&self.project.prices())?;
         self.relations = hash_if_there(&self.project.relations())?;
+        self.company_events = hash_if_there(&self.project.company_events())?;
         Ok(())
     }
 

@@ -386,7 +386,8 @@ fn lint_factor(
     let crawled = crawled_columns(plan, &behind, project)?;
     let rebuild = |signals: &[Signal]| Ok(builder.build_from_signals(params, plan, signals, None, ctx)?.0);
     let rewire = |seed: u64| Ok(builder.build_from_signals(params, plan, &signals, Some(seed), ctx)?.0);
-    let texts = plan.reads_documents().then(|| Texts {
+    // Events of tables are no texts.
+    let texts = (!signals.is_empty()).then(|| Texts {
         signals: &signals,
         documents: &evidence.documents,
         models: &evidence.models,

@@ -20,6 +20,7 @@ mod durable;
 mod encoders;
 #[cfg(unix)]
 mod evening;
+mod events;
 mod experiment;
 mod fadt;
 #[cfg(unix)]

@@ -24,6 +24,7 @@ const READING: &[(&str, &[&str])] = &[
     ("doctor", &[""]),
     ("embed", &["--model lm.bin --input lines.txt --output OUT/rows.csv"]),
     ("eval", &["--model lm.bin --input lines.txt"]),
+    ("events", &["下滑 --study", "--sample"]),
     ("explain", &["--model lm.bin --text 公司净利润增长"]),
     ("generate", &["--model lm.bin --input lines.txt --output OUT/written.jsonl"]),
     ("keys", &[""]),
@@ -125,7 +126,10 @@ fn every_command_either_reads_or_writes() {
 fn project() -> Desk {
     let desk = Desk::new();
     let config = fs::read_to_string(desk.folder().join("workbench.toml")).unwrap();
-    desk.write("workbench.toml", config + "\n[structure]\nenabled = true\n");
+    desk.write(
+        "workbench.toml",
+        config + "\n[structure]\nenabled = true\n\n[[event]]\nname = \"下滑\"\ntriggers = [\"大幅*下滑\"]\n",
+    );
     desk.run().finished();
     let lines = "公司净利润大幅增长\n公司净利润大幅下滑\n盈利能力显著改善\n存在退市风险\n";
     desk.write("lines.txt", lines.repeat(20));

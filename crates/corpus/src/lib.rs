@@ -32,6 +32,7 @@
 
 pub mod clean;
 pub mod demo;
+pub mod event;
 pub mod ingest;
 pub mod link;
 pub mod structure;

@@ -1,24 +1,6 @@
 //! Numbers in texts: the one of an answer (`12.5亿元`, `下降35%`, `-3,200万`), and those of a written text that stand in its source.
 
-use std::ops::Range;
-
-/// Units behind a number, longer ones first.
-const UNITS: [(&str, f64); 14] = [
-    ("万亿", 1e12),
-    ("千亿", 1e11),
-    ("百亿", 1e10),
-    ("十亿", 1e9),
-    ("亿", 1e8),
-    ("千万", 1e7),
-    ("百万", 1e6),
-    ("十万", 1e5),
-    ("万", 1e4),
-    ("千", 1e3),
-    ("个百分点", 0.01),
-    ("百分点", 0.01),
-    ("%", 0.01),
-    ("‰", 0.001),
-];
+use inkstone_text::{half_width, numbers};
 
 /// Words before a number that turn its sign.
 const FALLS: [&str; 10] = ["下降", "下滑", "减少", "降低", "回落", "下跌", "亏损", "缩减", "跌", "降"];
@@ -26,51 +8,20 @@ const FALLS: [&str; 10] = ["下降", "下滑", "减少", "降低", "回落", "�
 /// The first number of a text with its sign and unit: 万, 亿 and their likes are multiplied out, 35% and 35个百分点 are 0.35, and a number
 /// behind a word as 下降 is negative. Numbers are written in digits, whole or half width; none where there is none.
 pub(crate) fn amount(text: &str) -> Option<f64> {
-    let plain: String = text.chars().map(half_width).collect();
-    let (place, value) = next_number(&plain, 0)?;
-    let before = plain[..place.start].trim_end();
+    let number = numbers(text).into_iter().next()?;
+    let before: String = text[..number.range.start].trim_end().chars().map(half_width).collect();
     let negative = before.ends_with(['-', '−', '负']) || FALLS.iter().any(|word| before.contains(word));
-    value.map(|value| if negative { -value } else { value })
+    number.value.map(|value| if negative { -value } else { value })
 }
 
 /// The share of the numbers of a written text that stand in its source, by value and without their sign: `3.2亿` stands where `320,000,000`
 /// does. None where it has no number.
 pub fn numbers_kept(source: &str, written: &str) -> Option<f64> {
-    let (known, written) = (numbers(source), numbers(written));
+    let values = |text: &str| numbers(text).into_iter().filter_map(|number| number.value).collect::<Vec<f64>>();
+    let (known, written) = (values(source), values(written));
     let stands = |value: &&f64| known.iter().any(|other| (other - **value).abs() <= 1e-9 * value.abs());
     let count = written.iter().filter(stands).count();
     (!written.is_empty()).then(|| count as f64 / written.len() as f64)
-}
-
-/// All numbers of a text, units multiplied out.
-fn numbers(text: &str) -> Vec<f64> {
-    let plain: String = text.chars().map(half_width).collect();
-    let (mut found, mut from) = (Vec::new(), 0);
-    while let Some((place, value)) = next_number(&plain, from) {
-        found.extend(value);
-        from = place.end;
-    }
-    found
-}
-
-/// The place of the next digits, and their value with the unit behind them; none for such as `1.2.3`.
-fn next_number(plain: &str, from: usize) -> Option<(Range<usize>, Option<f64>)> {
-    let begin = from + plain[from..].find(|c: char| c.is_ascii_digit())?;
-    let is_part = |c: char| c.is_ascii_digit() || c == '.' || c == ',';
-    let end = plain[begin..].find(|c| !is_part(c)).map_or(plain.len(), |len| begin + len);
-    let digits: String = plain[begin..end].chars().filter(|c| *c != ',').collect();
-    let unit = plain[end..].trim_start();
-    let factor = UNITS.iter().find(|(name, _)| unit.starts_with(name)).map_or(1.0, |(_, factor)| *factor);
-    let value = digits.trim_end_matches('.').parse().ok();
-    let value = value.map(|value: f64| if factor < 1.0 { value / (1.0 / factor).round() } else { value * factor });
-    Some((begin..end, value))
-}
-
-fn half_width(c: char) -> char {
-    match c {
-        '！'..='～' => char::from_u32(c as u32 - 0xFEE0).unwrap_or(c),
-        _ => c,
-    }
 }
 
 #[cfg(test)]

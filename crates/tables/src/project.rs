@@ -131,6 +131,11 @@ impl Project {
         self.dir.join("relations.parquet")
     }
 
+    /// The events of vendors (`inkstone_market::CompanyEvent`).
+    pub fn company_events(&self) -> PathBuf {
+        self.dir.join("events.parquet")
+    }
+
     /// The log of ingest: files, encodings, hashes, counts.
     pub fn ingest_log(&self) -> PathBuf {
         self.dir.join("ingest.json")

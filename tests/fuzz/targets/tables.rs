@@ -63,7 +63,7 @@ fn table(name: &str, bytes: &[u8]) {
 
 /// Tries the rows as documents, prices and securities: each is taken or set aside.
 pub(super) fn previewed(path: &Path) {
-    for table in [Table::Documents, Table::Prices, Table::Securities, Table::Relations] {
+    for table in [Table::Documents, Table::Prices, Table::Securities, Table::Relations, Table::Events] {
         let source = Source { name: "s".into(), path: path.display().to_string(), table, ..Source::default() };
         if let Ok(seen) = preview(&source, &Params::default(), Path::new("."), ctx()) {
             assert_eq!(seen.accepted + seen.rejected.values().sum::<usize>(), seen.tried);

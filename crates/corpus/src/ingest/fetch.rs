@@ -180,7 +180,7 @@ fn settle(path: &Path, note: &Path) -> Result<Fetched> {
 fn last_known(source: &Source, project: &Project) -> Result<String> {
     let newest = log::newest(project)?;
     let last = match source.table {
-        Table::Securities | Table::Relations => None,
+        Table::Securities | Table::Relations | Table::Events => None,
         Table::Prices => newest.prices.map(|date| date.to_string()),
         Table::Documents => newest.documents.get(&source.name).map(ToString::to_string),
     };

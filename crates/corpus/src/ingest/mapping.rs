@@ -260,12 +260,37 @@ const RELATIONS: &[(&str, &[&str])] = &[
     ("known_at", &["knownat", "publishedat", "anndate", "publishdate", "公告日期", "公告时间", "披露日期", "发布日期"]),
 ];
 
+const EVENTS: &[(&str, &[&str])] = &[
+    ("code", &["code", "tscode", "symbol", "stockcode", "证券代码", "股票代码", "公司代码", "代码"]),
+    ("kind", &["kind", "event", "eventtype", "type", "事件", "事件类型", "类型"]),
+    (
+        "known_at",
+        &[
+            "knownat",
+            "publishedat",
+            "anndate",
+            "publishdate",
+            "公告日期",
+            "公告时间",
+            "披露日期",
+            "发布日期",
+            "发布时间",
+        ],
+    ),
+    ("amount", &["amount", "money", "金额", "涉及金额", "总金额", "交易金额"]),
+    ("price", &["price", "价格", "单价", "每股价格"]),
+    ("percent", &["percent", "ratio", "比例", "占比", "占总股本比例"]),
+    ("shares", &["shares", "volume", "股数", "数量", "股份数量"]),
+    ("date", &["date", "eventdate", "事件日期", "发生日期"]),
+];
+
 fn table(table: Table) -> &'static [(&'static str, &'static [&'static str])] {
     match table {
         Table::Documents => DOCUMENTS,
         Table::Prices => PRICES,
         Table::Securities => SECURITIES,
         Table::Relations => RELATIONS,
+        Table::Events => EVENTS,
     }
 }
 
@@ -412,6 +437,9 @@ impl Mapping {
                 lacking.extend(["date", "code", "close"].into_iter().filter(|f| absent(f)).map(Message::same))
             }
             Table::Securities => lacking.extend(["code", "name"].into_iter().filter(|f| absent(f)).map(Message::same)),
+            Table::Events => {
+                lacking.extend(["code", "kind", "known_at"].into_iter().filter(|f| absent(f)).map(Message::same))
+            }
             Table::Relations => {
                 lacking.extend(["from", "to", "known_at"].into_iter().filter(|f| absent(f)).map(Message::same))
             }
@@ -500,6 +528,7 @@ fn unit_of(name: &str) -> (&str, f64) {
         "万元" | "万股" => 1e4,
         "百万元" => 1e6,
         "亿元" | "亿股" => 1e8,
+        "%" | "％" => 0.01,
         _ => 1.0,
     };
     (front, factor)

@@ -1,7 +1,7 @@
 //! Ingest: files of any common shape and encoding become typed tables, and what cannot be read is set aside with its reason.
 //!
 //! [`run()`] reads the files of every [`Source`] and writes the corpus ([`Project::documents`]), the price table, the table of
-//! securities, the table of relations, the rows it set aside ([`Project::rejects`]) and a log of what it read ([`IngestLog`]). It streams: memory is bounded
+//! securities, the tables of relations and events, the rows it set aside ([`Project::rejects`]) and a log of what it read ([`IngestLog`]). It streams: memory is bounded
 //! by a batch of records, whatever the size of a file (securities and Excel's sheets are held whole; prices are sorted on the disk). Files that are
 //! one document each ([`papers`]) are rows, up to 4,096 of them one file of the log. Row numbers
 //! count records from 1, the header not included; times are Shanghai wall-clock times.
@@ -19,6 +19,7 @@ mod commit;
 mod disagreement;
 mod documents;
 mod due;
+mod events;
 pub mod fetch;
 mod fields;
 mod files;

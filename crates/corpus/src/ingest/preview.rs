@@ -15,7 +15,7 @@ use crate::ingest::reader::OpenFile;
 use crate::ingest::row::{RowFault, SourceRow};
 use crate::ingest::source::{Format, Source, Table};
 use crate::ingest::times::{self, TimeFormat};
-use crate::ingest::{Encoded, Params, prices, reason, relations, securities};
+use crate::ingest::{Encoded, Params, events, prices, reason, relations, securities};
 use inkstone_base::job::Ctx;
 use inkstone_base::language::{Message, Word};
 use inkstone_base::message;
@@ -162,6 +162,7 @@ fn convert(
         Table::Prices => drop(prices::price(fields)?),
         Table::Securities => drop(securities::security(fields)?),
         Table::Relations => drop(relations::relation(fields)?),
+        Table::Events => drop(events::event(fields)?),
     }
     Ok(())
 }

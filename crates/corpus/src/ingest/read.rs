@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::ingest::documents::{self, IdClaim, Ids, NoteCounts, Origin, PartWriter};
+use crate::ingest::events::{self, Events};
 use crate::ingest::files::{Content, ReadUnit, UnitFiles};
 use crate::ingest::log::FileEntry;
 use crate::ingest::mapped_row::{MappedRow, RowRules};
@@ -207,6 +208,20 @@ pub(super) fn read_securities(
         Ok(into.take(security).err().map(|key| RowFault::new("code, from", "duplicate code and first day", &key)))
     };
     read_unit(unit, content, None, rejects, setting, |fields, _| securities::security(fields), take)
+}
+
+pub(super) fn read_events(
+    unit: &ReadUnit<'_>,
+    content: &Content,
+    into: &mut Events,
+    rejects: &Path,
+    setting: &ReadSetting<'_>,
+) -> Result<FileEntry> {
+    let take = |event: inkstone_market::CompanyEvent| {
+        let fault = |key: String| RowFault::new("code, kind, known_at", "event that an earlier row has", &key);
+        Ok(into.take(event).err().map(fault))
+    };
+    read_unit(unit, content, None, rejects, setting, |fields, _| events::event(fields), take)
 }
 
 pub(super) fn read_relations(

@@ -14,6 +14,7 @@ use crate::ingest::Params;
 use crate::ingest::commit::{self, CommitPlan, PartSource, Staging};
 use crate::ingest::disagreement::PricesTwice;
 use crate::ingest::documents::Ids;
+use crate::ingest::events::Events;
 use crate::ingest::files::{self, Content, ReadUnit, UnitFiles};
 use crate::ingest::log::{FileEntry, IngestLog, NEWEST, VERSION};
 use crate::ingest::papers::Kept;
@@ -71,7 +72,7 @@ pub(super) fn run_at(
     let (mut units, passed_over) = files::find(sources, base)?;
     let place = |unit: &ReadUnit<'_>| match unit.source.table {
         Table::Prices => params.precedence.iter().position(|name| *name == unit.source.name),
-        Table::Documents | Table::Securities | Table::Relations => None,
+        Table::Documents | Table::Securities | Table::Relations | Table::Events => None,
     };
     units.sort_by_key(|unit| place(unit).unwrap_or(usize::MAX));
     let there = units.iter().map(|unit| (unit.source.name.as_str(), unit.path.as_str())).collect();
@@ -156,6 +157,7 @@ struct DailyAndDatedTables {
     prices: Prices,
     securities: Securities,
     relations: Relations,
+    events: Events,
 }
 
 /// Has all files of a table read from their beginnings.
@@ -197,9 +199,9 @@ impl<'a> IngestRun<'a> {
             };
             tasks.push(FileTask { unit, content, settings, known, state });
         }
-        // Prices, securities and relations are one table each: when one of their files changes, all are read. But rows that are appended to
+        // Prices, securities, relations and events are one table each: when one of their files changes, all are read. But rows that are appended to
         // the prices, in files that were read or in others, are read alone.
-        for table in [Table::Prices, Table::Securities, Table::Relations] {
+        for table in [Table::Prices, Table::Securities, Table::Relations, Table::Events] {
             let before = self.log.files.iter().filter(|f| f.table == table).count();
             let mine = || tasks.iter().filter(|t| t.unit.source.table == table);
             let known = mine().filter(|t| t.state != FileWork::Fresh).count();
@@ -251,6 +253,7 @@ impl<'a> IngestRun<'a> {
             prices: Prices::new(staged(Table::Prices), earlier)?,
             securities: Securities::default(),
             relations: Relations::default(),
+            events: Events::default(),
         };
         let mut files_of: BTreeMap<&str, usize> = BTreeMap::new();
         tasks.iter().for_each(|t| *files_of.entry(&t.unit.source.name).or_default() += 1);
@@ -296,9 +299,9 @@ impl<'a> IngestRun<'a> {
         log.rejects = disk::hash_file(&rejects)?;
         let mut files = vec![(rejects, self.project.rejects())];
         let mut gone = Vec::new();
-        let DailyAndDatedTables { mut prices, securities, relations } = read;
-        let (mut securities, mut relations) = (Some(securities), Some(relations));
-        for table in [Table::Prices, Table::Securities, Table::Relations] {
+        let DailyAndDatedTables { mut prices, securities, relations, events } = read;
+        let (mut securities, mut relations, mut events) = (Some(securities), Some(relations), Some(events));
+        for table in [Table::Prices, Table::Securities, Table::Relations, Table::Events] {
             let Some(place) = table.file(self.project) else { continue };
             let mut mine = tasks.iter().filter(|t| t.unit.source.table == table).peekable();
             let staged = staged(table);
@@ -321,6 +324,7 @@ impl<'a> IngestRun<'a> {
                         log.price_findings = written.findings;
                     }
                     Table::Relations => relations.take().unwrap_or_default().write(&staged)?,
+                    Table::Events => events.take().unwrap_or_default().write(&staged)?,
                     _ => securities.take().unwrap_or_default().write(&staged)?,
                 }
                 log.tables.insert(table.name().to_owned(), disk::key_of(&staged)?);
@@ -450,6 +454,7 @@ impl<'a> IngestRun<'a> {
             Table::Relations => {
                 Some(read::read_relations(unit, &task.content, &mut into.relations, &rejects, &setting)?)
             }
+            Table::Events => Some(read::read_events(unit, &task.content, &mut into.events, &rejects, &setting)?),
         };
         if let Some(entry) = table_entry {
             let kept_rejects = known.map_or(0, FileEntry::rejects);

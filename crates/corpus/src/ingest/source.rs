@@ -28,6 +28,8 @@ pub enum Table {
     Securities,
     /// Dated relations between securities ([`inkstone_market::Relation`]).
     Relations,
+    /// Events of securities ([`inkstone_market::CompanyEvent`]).
+    Events,
 }
 
 impl Table {
@@ -38,6 +40,7 @@ impl Table {
             Table::Prices => "prices",
             Table::Securities => "securities",
             Table::Relations => "relations",
+            Table::Events => "events",
         }
     }
 
@@ -48,6 +51,7 @@ impl Table {
             Table::Prices => Some(project.prices()),
             Table::Securities => Some(project.securities()),
             Table::Relations => Some(project.relations()),
+            Table::Events => Some(project.company_events()),
         }
     }
 }

@@ -83,7 +83,7 @@ impl Standing {
     }
 
     fn look_at_tables(&mut self, log: &IngestLog, project: &Project) -> Result<()> {
-        for table in [Table::Prices, Table::Securities, Table::Relations] {
+        for table in [Table::Prices, Table::Securities, Table::Relations, Table::Events] {
             let Some(path) = table.file(project) else { continue };
             let mine = |i: &usize| log.files[*i].table == table;
             let files: Vec<usize> = (0..log.files.len()).filter(mine).collect();

@@ -2,6 +2,7 @@
 
 mod appended;
 mod clock;
+mod events;
 mod relations;
 mod vendors;
 

@@ -370,7 +370,7 @@ pub fn links_of_part(path: &Path) -> Result<Vec<Link>> {
 /// The securities that the document in `row` certainly speaks of, each once: given codes first, then by first mention.
 pub fn codes_of(links: &[Link], row: u32) -> Vec<Code> {
     let mut codes: Vec<Code> = Vec::new();
-    for link in of_row(links, row).iter().filter(|l| !l.ambiguous) {
+    for link in links_of_row(links, row).iter().filter(|l| !l.ambiguous) {
         if !codes.contains(&link.code) {
             codes.push(link.code.clone());
         }
@@ -381,7 +381,7 @@ pub fn codes_of(links: &[Link], row: u32) -> Vec<Code> {
 /// Mentions of securities, by name or code, in a field of the document in `row`, ambiguous ones included:
 /// byte ranges, ascending, apart from each other.
 pub fn name_spans(links: &[Link], row: u32, field: TextField) -> Vec<Range<usize>> {
-    let mut spans: Vec<Range<usize>> = of_row(links, row)
+    let mut spans: Vec<Range<usize>> = links_of_row(links, row)
         .iter()
         .filter(|l| l.field == field && l.start < l.end)
         .map(|l| l.start as usize..l.end as usize)
@@ -411,7 +411,7 @@ pub fn mask(text: &str, spans: &[Range<usize>], placeholder: &str) -> String {
 }
 
 /// The links of one row; links are sorted by row.
-fn of_row(links: &[Link], row: u32) -> &[Link] {
+pub(crate) fn links_of_row(links: &[Link], row: u32) -> &[Link] {
     let start = links.partition_point(|l| l.row < row);
     let end = links.partition_point(|l| l.row <= row);
     &links[start..end]

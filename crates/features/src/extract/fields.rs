@@ -48,7 +48,7 @@ const UNREVISED: [&str; 16] = [
     "initiate",
 ];
 
-/// The number of a field of a document. A source that is not in `source_weights` weighs 1.
+/// The number of a field of a document; NaN of numbers of events. A source that is not in `source_weights` weighs 1.
 pub(crate) fn number(doc: &CleanDocument, field: DocumentField, source_weights: &BTreeMap<String, f64>) -> f64 {
     let document = &doc.document;
     match field {
@@ -56,6 +56,7 @@ pub(crate) fn number(doc: &CleanDocument, field: DocumentField, source_weights: 
         DocumentField::Novelty => 1.0 - f64::from(doc.similarity),
         DocumentField::Length => (document.title.chars().count() + document.body.chars().count()) as f64,
         DocumentField::SourceWeight => source_weights.get(&document.source).copied().unwrap_or(1.0),
+        DocumentField::Event(_) => f64::NAN,
         DocumentField::Revised => document.revised.as_deref().map_or(f64::NAN, revised),
     }
 }

@@ -4,17 +4,20 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
+use rayon::prelude::*;
 
 use super::times::ModelTimes;
 use super::{Gate, fields};
+use inkstone_base::code::Code;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure, message};
 use inkstone_corpus::clean::{CleanDocument, clean_of_part, clean_of_part_without_text};
+use inkstone_corpus::event::{EventFinder, FoundEvent, FoundInDocument};
 use inkstone_corpus::link::{codes_of, links_of_part};
 use inkstone_lab::factor::{DocumentField, DocumentNode, Plan, Reading, Signal};
-use inkstone_market::{Cutoff, Market};
+use inkstone_market::{Cutoff, EventArguments, Market};
 use inkstone_store::{RowKind, Rows, Set, Values};
 use inkstone_tables::corpus::Parts;
 
@@ -27,6 +30,8 @@ pub struct SignalSources<'a> {
     pub links: &'a Parts,
     /// The gate of the factor.
     pub gate: &'a Gate,
+    /// Finds the events that readings of the plan take.
+    pub events: &'a EventFinder,
     /// Rule that gives a document its trading date.
     pub cutoff: Cutoff,
     /// Weights of sources; one that is not here weighs 1.
@@ -53,7 +58,9 @@ pub fn signals(plan: &Plan, sources: &SignalSources<'_>, market: &Market, ctx: &
         sources.sets.iter().map(|set| ModelTimes::read(set.header())).collect::<Result<_>>()?;
     // Texts are most of the bytes of a part, and read only to count their characters.
     let length = |node: &DocumentNode| node.has_field(DocumentField::Length);
-    let reads_text = sources.gate.reads_text() || plan.readings.iter().any(|r| length(&r.value) || length(&r.weight));
+    let reads_text = plan.reads_events()
+        || sources.gate.reads_text()
+        || plan.readings.iter().any(|r| length(&r.value) || length(&r.weight));
     let read = if reads_text { clean_of_part } else { clean_of_part_without_text };
     let used: Vec<Vec<usize>> = plan.readings.iter().map(features_of).collect();
     let parts = sources.clean.files()?.len();
@@ -67,6 +74,7 @@ pub fn signals(plan: &Plan, sources: &SignalSources<'_>, market: &Market, ctx: &
     }
     let mut batches: Vec<_> = sources.sets.iter().map(Set::batches).collect();
     let mut number = 0;
+    let (mut events, mut of_nobody, mut denied) = (0, 0, 0);
     for part in 0..parts {
         let docs = read(&sources.clean.path(part))?;
         let mut rows = Vec::with_capacity(batches.len());
@@ -82,6 +90,18 @@ pub fn signals(plan: &Plan, sources: &SignalSources<'_>, market: &Market, ctx: &
             rows.push(batch);
         }
         let links = links_of_part(&sources.links.path(part))?;
+        let found: Vec<FoundInDocument> = match plan.reads_events() {
+            true => ctx.install(|| {
+                let find = |(row, doc)| sources.events.find(doc, &links, row as u32);
+                docs.par_iter().enumerate().map(find).collect()
+            }),
+            false => vec![FoundInDocument::default(); docs.len()],
+        };
+        for found in &found {
+            events += found.events.len();
+            of_nobody += found.of_nobody;
+            denied += found.denied;
+        }
         for (row, doc) in docs.iter().enumerate() {
             report.rows_in += 1;
             let document = number;
@@ -107,15 +127,14 @@ pub fn signals(plan: &Plan, sources: &SignalSources<'_>, market: &Market, ctx: &
                     continue;
                 }
             };
-            let codes: Vec<u32> =
-                codes.iter().filter_map(|code| market.index_of(code.as_str())).map(|code| code as u32).collect();
             let scored =
                 ScoredDocument { rows: &rows, row, doc, columns: &columns, source_weights: sources.source_weights };
+            let told = EventsTold { finder: sources.events, events: &found[row].events };
             let mut refused = None;
             let mut taken = false;
             for (number, (reading, used)) in plan.readings.iter().zip(&used).enumerate() {
-                let (value, weight) = match scored.take(reading) {
-                    Ok(taken) => taken,
+                let values = match scored.values(reading, &codes, &told) {
+                    Ok(values) => values,
                     Err(reason) => {
                         refused = refused.or(Some(reason));
                         continue;
@@ -129,8 +148,11 @@ pub fn signals(plan: &Plan, sources: &SignalSources<'_>, market: &Market, ctx: &
                     .unwrap_or(published_at);
                 let first = doc.is_first();
                 let (date, reading) = (date as u32, number as u32);
-                let signal = |&code: &u32| Signal { code, date, known_at, value, weight, first, document, reading };
-                signals.extend(codes.iter().map(signal));
+                let signal = |(code, value, weight): (&Code, f64, f64)| {
+                    let code = market.index_of(code.as_str())? as u32;
+                    Some(Signal { code, date, known_at, value, weight, first, document, reading })
+                };
+                signals.extend(values.into_iter().filter_map(signal));
                 taken = true;
             }
             match (taken, refused) {
@@ -143,6 +165,11 @@ pub fn signals(plan: &Plan, sources: &SignalSources<'_>, market: &Market, ctx: &
     report.fact("signals", signals.len());
     if let Some(events) = sources.gate.events() {
         report.fact("events", events);
+    }
+    if plan.reads_events() {
+        report.fact("events_found", events);
+        report.fact("event_sentences_of_nobody", of_nobody);
+        report.fact("event_sentences_denied", denied);
     }
     Ok((signals, report))
 }
@@ -196,14 +223,48 @@ struct ScoredDocument<'a> {
     source_weights: &'a BTreeMap<String, f64>,
 }
 
+/// The events of a document, and what their rules are called.
+struct EventsTold<'a> {
+    finder: &'a EventFinder,
+    events: &'a [FoundEvent],
+}
+
 impl ScoredDocument<'_> {
-    /// Value and weight of the document, or the reason why a reading does not take it.
-    fn take(&self, reading: &Reading) -> Result<(f64, f64), &'static str> {
+    /// Security, value and weight of what a reading takes of the document: the document for each of these securities, or the events of these
+    /// securities; or the reason why there is none.
+    fn values<'c>(
+        &self,
+        reading: &Reading,
+        codes: &'c [Code],
+        told: &EventsTold<'c>,
+    ) -> Result<Vec<(&'c Code, f64, f64)>, &'static str> {
         if !(reading.kinds.is_empty() || reading.kinds.contains(&self.doc.document.kind)) {
             return Err("of a kind that is not counted");
         }
+        if reading.events.is_empty() {
+            let (value, weight) = self.take(reading, None)?;
+            return Ok(codes.iter().map(|code| (code, value, weight)).collect());
+        }
+        let is_read = |event: &&FoundEvent| {
+            codes.contains(&event.code) && reading.events.iter().any(|kind| kind == told.finder.name(event.rule))
+        };
+        let (mut values, mut refused) = (Vec::new(), "without an event of the kinds");
+        for event in told.events.iter().filter(is_read) {
+            match self.take(reading, Some(&event.arguments)) {
+                Ok((value, weight)) => values.push((&event.code, value, weight)),
+                Err(reason) => refused = reason,
+            }
+        }
+        if values.is_empty() { Err(refused) } else { Ok(values) }
+    }
+
+    /// Value and weight of the document, or of an event that it tells, or the reason why a reading does not take it.
+    fn take(&self, reading: &Reading, event: Option<&EventArguments>) -> Result<(f64, f64), &'static str> {
         let column = |feature: usize, column: Option<&str>| self.column(feature, column);
-        let field = |field| fields::number(self.doc, field, self.source_weights);
+        let field = |field| match (field, event) {
+            (DocumentField::Event(field), Some(arguments)) => field.number(arguments),
+            (field, _) => fields::number(self.doc, field, self.source_weights),
+        };
         let value = reading.value.value(&column, &field);
         if !value.is_finite() {
             return Err("without a value");

@@ -12,6 +12,7 @@ mod aggregate;
 mod combine;
 mod control;
 mod evaluate;
+mod events;
 mod expression;
 mod gate;
 mod graph;
@@ -36,7 +37,7 @@ use chrono::NaiveDateTime;
 use rayon::prelude::*;
 
 pub use control::Control;
-pub use expression::{DocumentField, DocumentNode, Expression, Function};
+pub use expression::{DocumentField, DocumentNode, EventField, Expression, Function};
 pub use gate::Within;
 pub use graph::GraphInputs;
 pub use history::{Cause, History, HistoryFiles, RevisedValue, TableRun, revised_values, write_table};
@@ -57,7 +58,7 @@ use grid::{DayGrid, seconds};
 use inkstone_base::data::{Report, TooLittle};
 use inkstone_base::job::Ctx;
 use inkstone_base::{bail, ensure, message};
-use inkstone_market::{CLOSE, Cutoff, Market};
+use inkstone_market::{CLOSE, CompanyEvent, Cutoff, Market};
 use plan::DayNode;
 
 /// Value of one document for one security in one reading.
@@ -97,6 +98,8 @@ pub struct Inputs<'a> {
     /// The plan's factors, in its order.
     pub factors: &'a [&'a Factor],
     pub graphs: GraphInputs<'a>,
+    /// Events of tables; those of documents are signals.
+    pub events: &'a [CompanyEvent],
 }
 
 /// Fails if the market lacks what a factor is neutralised by.
@@ -141,7 +144,8 @@ pub fn build(plan: &Plan, inputs: &Inputs<'_>, params: &Params, ctx: &Ctx) -> Re
     let mut readings = Vec::with_capacity(plan.readings.len());
     for (number, reading) in plan.readings.iter().enumerate() {
         let signals = inputs.signals.iter().filter(|signal| signal.reading as usize == number);
-        readings.push(aggregate_documents(reading, signals, market, &mut report, ctx)?);
+        let of_tables = events::signals(reading, number, inputs, &mut report);
+        readings.push(aggregate_documents(reading, signals.chain(&of_tables), market, &mut report, ctx)?);
     }
     report.rows_out = report.rows_in - report.dropped_rows();
     let (value, controls) = match &plan.value {

@@ -35,8 +35,14 @@ fn winsorised_neutralised_and_standardised_as_by_least_squares() {
     let signals: Vec<Signal> = reference.raw.iter().enumerate().map(signal).collect();
     let neutralise = vec![Control::Industry, Control::Size];
     let params = Params { expression: "tone".parse().unwrap(), neutralise, ..Params::default() };
-    let inputs =
-        Inputs { market: &market, cutoff: Cutoff::Close, signals: &signals, factors: &[], graphs: Default::default() };
+    let inputs = Inputs {
+        market: &market,
+        cutoff: Cutoff::Close,
+        signals: &signals,
+        factors: &[],
+        graphs: Default::default(),
+        events: &[],
+    };
     let plan = Plan::new(&params).unwrap();
     let (factor, _) = build(&plan, &inputs, &params, &Ctx::new(1, 1).unwrap()).unwrap();
     for (ours, theirs) in factor.values.row(0).iter().zip(&reference.value) {
@@ -72,6 +78,7 @@ fn expressions_give_what_pandas_gives() {
             signals: &signals,
             factors: &[],
             graphs: Default::default(),
+            events: &[],
         };
         let (factor, _) = build(&plan, &inputs, &params, &Ctx::new(2, 1).unwrap()).unwrap();
         for (t, row) in theirs.iter().enumerate() {

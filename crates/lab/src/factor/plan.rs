@@ -12,8 +12,8 @@ use options::{check_decay, set_window};
 use super::combine::Combination;
 use super::control::Control;
 use super::expression::{
-    DOCUMENT_FIELDS, DocumentField, DocumentNode, Function, NamedArgument, Node, Operator, OptionValue, RESERVED,
-    whole_number,
+    DOCUMENT_FIELDS, DocumentField, DocumentNode, EVENT_FIELDS, Function, NamedArgument, Node, Operator, OptionValue,
+    RESERVED, whole_number,
 };
 use super::params::Params;
 use super::rules::{Aggregate, Decay, LookbackUnit};
@@ -71,6 +71,8 @@ pub struct Reading {
     pub kinds: Vec<Kind>,
     /// True if only the first document of a story counts.
     pub first_only: bool,
+    /// Kinds of events that are taken in place of documents; empty: documents are.
+    pub events: Vec<String>,
 }
 
 /// A number of a date and code.
@@ -153,6 +155,20 @@ impl Plan {
     /// True if the plan reads the corpus.
     pub fn reads_documents(&self) -> bool {
         !self.readings.is_empty()
+    }
+
+    /// Kinds of events that are read, each once.
+    pub fn events(&self) -> Vec<&str> {
+        let mut kinds: Vec<&str> =
+            self.readings.iter().flat_map(|reading| &reading.events).map(String::as_str).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        kinds
+    }
+
+    /// True if the plan reads events.
+    pub fn reads_events(&self) -> bool {
+        self.readings.iter().any(|reading| !reading.events.is_empty())
     }
 
     /// True if the plan reads the table of relations.
@@ -277,6 +293,10 @@ impl Maker<'_> {
     fn name(&mut self, room: &str, column: Option<&str>, at: usize) -> Result<PlanPart> {
         Ok(match room {
             "document" => PlanPart::Document(DocumentNode::Field(field(&DOCUMENT_FIELDS, room, column, at)?)),
+            "event" => {
+                let field = field(&EVENT_FIELDS, room, column, at)?;
+                PlanPart::Document(DocumentNode::Field(DocumentField::Event(field)))
+            }
             "market" => PlanPart::Day(DayNode::Market(field(&MARKET_FIELDS, room, column, at)?)),
             "factor" => {
                 let name = column.with_context(|| {
@@ -477,6 +497,7 @@ impl Maker<'_> {
             window: RollingWindow { days: params.lookback, unit: params.lookback_unit, decay: params.decay },
             kinds: params.kinds.clone(),
             first_only: params.first_only,
+            events: Vec::new(),
         };
         if !aggregate.weighs() {
             reading.window.decay = Decay::None;
@@ -486,9 +507,10 @@ impl Maker<'_> {
             match (option.name.as_str(), &option.value) {
                 _ if set_window(&mut reading.window, option)? || reading.set_documents(option)? => {}
                 ("weight", OptionValue::Expression(node)) => weighed = Some(node),
+                ("events", OptionValue::Words(kinds)) => reading.events = kinds.clone(),
                 (name, _) => bail!(
-                    "第 {} 字的 {name:?} 不是选项，或不能取这样的值；可用：days、natural_days、decay、kinds、first、weight",
-                    "{name:?} at character {} is no option, or not of such a value; there are: days, natural_days, decay, kinds, first, weight",
+                    "第 {} 字的 {name:?} 不是选项，或不能取这样的值；可用：days、natural_days、decay、kinds、first、weight、events",
+                    "{name:?} at character {} is no option, or not of such a value; there are: days, natural_days, decay, kinds, first, weight, events",
                     option.at
                 ),
             }
@@ -505,6 +527,11 @@ impl Maker<'_> {
                 PlanPart::Day(_) => bail!("weight 作用于文档，而不是日度数值", "a weight is of documents, not of days"),
             };
         }
+        ensure!(
+            !reading.events.is_empty() || !(reading.value.has_event_field() || reading.weight.has_event_field()),
+            "event.amount 等是事件的数：请写出事件的类型，如 sum(event.amount, events = 回购, days = 60)",
+            "numbers as event.amount are of events: name their kind, as in sum(event.amount, events = 回购, days = 60)"
+        );
         check_decay(aggregate, reading.window.decay)?;
         Ok(reading)
     }

@@ -39,7 +39,14 @@ fn built(signals: &[Signal], market: &Market, params: &Params, threads: usize) -
     let plan = Plan::new(&params).unwrap();
     let taken_by = |reading| signals.iter().map(move |signal| Signal { reading, ..*signal });
     let signals: Vec<Signal> = (0..plan.readings.len() as u32).flat_map(taken_by).collect();
-    let inputs = Inputs { market, cutoff: Cutoff::Close, signals: &signals, factors: &[], graphs: Default::default() };
+    let inputs = Inputs {
+        market,
+        cutoff: Cutoff::Close,
+        signals: &signals,
+        factors: &[],
+        graphs: Default::default(),
+        events: &[],
+    };
     build(&plan, &inputs, &params, &Ctx::new(threads, 1).unwrap()).unwrap()
 }
 
@@ -194,8 +201,14 @@ fn factors_are_made_of_factors() {
     let params = Params { name: "both".to_owned(), ..bare("factor.tone * 2 + 0 * market.cap") };
     let plan = Plan::new(&params).unwrap();
     let from = |factors: &[&Factor]| {
-        let inputs =
-            Inputs { market: &market, cutoff: Cutoff::Close, signals: &[], factors, graphs: Default::default() };
+        let inputs = Inputs {
+            market: &market,
+            cutoff: Cutoff::Close,
+            signals: &[],
+            factors,
+            graphs: Default::default(),
+            events: &[],
+        };
         build(&plan, &inputs, &params, &Ctx::new(1, 1).unwrap())
     };
     let (both, _) = from(&[&tone]).unwrap();
@@ -218,6 +231,7 @@ fn a_market_without_industries_or_sizes_neutralises_nothing() {
             signals: &[],
             factors: &[],
             graphs: Default::default(),
+            events: &[],
         };
         let error = build(&Plan::new(&params).unwrap(), &inputs, &params, &Ctx::new(1, 1).unwrap()).err().unwrap();
         assert!(error.is::<TooLittle>() && error.to_string().contains(lacking), "{error}");

@@ -214,6 +214,7 @@ impl World {
                 signals,
                 factors: &[],
                 graphs: Default::default(),
+                events: &[],
             };
             Ok(factor::build(&plan, &inputs, &self.factor, &ctx)?.0)
         };

@@ -312,6 +312,7 @@ fn the_demo_reports_what_had_happened_and_its_placebo_has_nothing_to_break() {
                 signals,
                 factors: &[],
                 graphs: Default::default(),
+                events: &[],
             };
             Ok(factor::build(&plan, &inputs, &params, &ctx)?.0)
         };

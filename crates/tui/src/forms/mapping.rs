@@ -13,7 +13,7 @@ use inkstone_base::language::{Message, Word};
 use inkstone_base::message;
 use inkstone_corpus::ingest::{Column, Format, Preview, Source, Table};
 
-const TABLES: [Table; 4] = [Table::Documents, Table::Prices, Table::Securities, Table::Relations];
+const TABLES: [Table; 5] = [Table::Documents, Table::Prices, Table::Securities, Table::Relations, Table::Events];
 const KINDS: [Kind; 4] = [Kind::News, Kind::Report, Kind::Announcement, Kind::Post];
 const FORMATS: [Format; 11] = [
     Format::Auto,

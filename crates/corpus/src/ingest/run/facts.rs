@@ -38,8 +38,10 @@ impl IngestRun<'_> {
         for table in [Table::Documents, Table::Prices, Table::Securities] {
             facts.fact(table.name(), rows(table));
         }
-        if log.files.iter().any(|f| f.table == Table::Relations) {
-            facts.fact(Table::Relations.name(), rows(Table::Relations));
+        for table in [Table::Relations, Table::Events] {
+            if log.files.iter().any(|f| f.table == table) {
+                facts.fact(table.name(), rows(table));
+            }
         }
         facts.fact("parts", pieces.len());
         if let Some(from) = self.params.sealed_from {

@@ -1,6 +1,7 @@
 //! Numbers of one document: columns of features, fields of its own, and arithmetic over them.
 
 use super::{Function, Operator};
+use inkstone_market::EventArguments;
 
 /// A number of a document.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +44,11 @@ impl DocumentNode {
         }
     }
 
+    /// True if a number of events enters.
+    pub(in crate::factor) fn has_event_field(&self) -> bool {
+        EVENT_FIELDS.iter().any(|(_, field)| self.has_field(DocumentField::Event(*field)))
+    }
+
     /// The number of one document, from its numbers in columns of features and in its fields.
     pub fn value(&self, column: &impl Fn(usize, Option<&str>) -> f64, field: &impl Fn(DocumentField) -> f64) -> f64 {
         match self {
@@ -68,6 +74,38 @@ pub enum DocumentField {
     SourceWeight,
     /// 1 of a document that is marked as a revision, 0 of one that is marked as none.
     Revised,
+    /// A number of an event, which only aggregations of events have.
+    Event(EventField),
+}
+
+/// A number of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventField {
+    Amount,
+    Price,
+    Percent,
+    Shares,
+}
+
+/// Names and what they stand for.
+pub(in crate::factor) const EVENT_FIELDS: [(&str, EventField); 4] = [
+    ("amount", EventField::Amount),
+    ("price", EventField::Price),
+    ("percent", EventField::Percent),
+    ("shares", EventField::Shares),
+];
+
+impl EventField {
+    /// NaN where the event does not tell it.
+    pub fn number(self, arguments: &EventArguments) -> f64 {
+        let number = match self {
+            EventField::Amount => arguments.amount,
+            EventField::Price => arguments.price,
+            EventField::Percent => arguments.percent,
+            EventField::Shares => arguments.shares,
+        };
+        number.unwrap_or(f64::NAN)
+    }
 }
 
 /// Names and what they stand for.

@@ -45,8 +45,12 @@ pub enum Function {
 /// Names, and how each function is called.
 pub(super) const FUNCTIONS: [(&str, Function, &str); 24] = [
     ("mean", Function::Aggregate(Aggregate::Mean), "mean(x, days = 5, decay = 0.95)"),
-    ("sum", Function::Aggregate(Aggregate::Sum), "sum(x, days = 5)"),
-    ("count", Function::Aggregate(Aggregate::Count), "count(days = 5, kinds = report)"),
+    ("sum", Function::Aggregate(Aggregate::Sum), "sum(x, days = 5) or sum(event.amount, events = ..., days = 60)"),
+    (
+        "count",
+        Function::Aggregate(Aggregate::Count),
+        "count(days = 5, kinds = report) or count(events = ..., days = 60)",
+    ),
     ("max", Function::Aggregate(Aggregate::Max), "max(x, days = 5)"),
     ("min", Function::Aggregate(Aggregate::Min), "min(x, days = 5)"),
     ("last", Function::Aggregate(Aggregate::Last), "last(x, days = 5)"),

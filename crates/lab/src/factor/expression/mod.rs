@@ -5,6 +5,7 @@
 //! |---|---|---|
 //! | `tone`, `tone.positive` | the first, or a named column of a feature | documents |
 //! | `document.rating` `.novelty` `.length` `.source_weight` `.revised` | what is known of a document beside its features | documents |
+//! | `event.amount` `.price` `.percent` `.shares` | arguments of an event, in aggregations with `events = ...` | events of documents and tables |
 //! | `market.open` `.close` `.vwap` `.volume` `.cap` | prices in CNY, shares, capitalisation in CNY | days |
 //! | `factor.heat` | the processed values of a factor that stands earlier in the configuration | days |
 //!
@@ -27,8 +28,8 @@ use serde::{Deserialize, Serialize};
 use inkstone_base::ensure;
 use inkstone_base::language::Word;
 
-pub(super) use document::DOCUMENT_FIELDS;
-pub use document::{DocumentField, DocumentNode};
+pub(super) use document::{DOCUMENT_FIELDS, EVENT_FIELDS};
+pub use document::{DocumentField, DocumentNode, EventField};
 pub use function::Function;
 
 /// A factor, or a part of one, as it was written.
@@ -155,7 +156,7 @@ impl Expression {
 }
 
 /// Rooms that no feature may be called.
-pub(super) const RESERVED: [&str; 3] = ["document", "market", "factor"];
+pub(super) const RESERVED: [&str; 4] = ["document", "event", "market", "factor"];
 
 impl Node {
     fn each_name<'n>(&'n self, see: &mut impl FnMut(&'n str, Option<&'n str>)) {

@@ -53,7 +53,7 @@ fn params(expression: &str) -> Params {
 fn made(expression: &str, market: &Market, signals: &[Signal], graphs: GraphInputs<'_>) -> Factor {
     let params = params(expression);
     let plan = Plan::new(&params).unwrap();
-    let inputs = Inputs { market, cutoff: Cutoff::Close, signals, factors: &[], graphs };
+    let inputs = Inputs { market, cutoff: Cutoff::Close, signals, factors: &[], graphs, events: &[] };
     build(&plan, &inputs, &params, &Ctx::new(2, 1).unwrap()).unwrap().0
 }
 

@@ -42,6 +42,12 @@ impl Expression {
                     "document.source_weight is a weight of factors, no field: a condition is made of {fields}"
                 )
             }
+            PlanPart::Document(node) if node.has_event_field() => {
+                bail!(
+                    "event.amount 等是事件的数，不是文档的字段：条件由 {fields} 构成",
+                    "numbers as event.amount are of events, no fields of documents: a condition is made of {fields}"
+                )
+            }
             PlanPart::Document(node) => Ok((node, maker.features)),
             PlanPart::Constant(number) => {
                 bail!(
@@ -99,6 +105,7 @@ mod tests {
             ("mean(document.rating)", "is a number of days"),
             ("2", "the same for all documents"),
             ("document.source_weight - 1", "is a weight of factors"),
+            ("event.amount", "are of events, no fields of documents"),
         ] {
             let error = format!("{:#}", condition(text).unwrap_err());
             assert!(error.contains(said), "{text}: {error}");

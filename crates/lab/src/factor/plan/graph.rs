@@ -59,6 +59,7 @@ impl Maker<'_> {
             window: RollingWindow { days: 0, unit: LookbackUnit::Trading, decay: Decay::None },
             kinds: self.params.kinds.clone(),
             first_only: self.params.first_only,
+            events: Vec::new(),
         };
         let mut documents = 1;
         for option in options {

@@ -27,6 +27,16 @@ fn the_same_reading_is_done_once() {
 }
 
 #[test]
+fn events_are_read_by_their_kinds() {
+    let made =
+        plan("sum(event.amount, events = 回购 + 增持, days = 60) / market.cap + count(events = 回购, days = 20)");
+    let made = made.unwrap();
+    assert_eq!((made.events(), made.reads_events(), made.features().len()), (vec!["回购", "增持"], true, 0));
+    assert_eq!((made.readings[0].window.days, made.readings[1].aggregate), (60, Aggregate::Count));
+    assert!(!plan("mean(tone)").unwrap().reads_events());
+}
+
+#[test]
 fn controls_and_factors_are_part_of_the_plan() {
     let params = Params {
         expression: "residual(factor.heat, log(market.cap)) + rank(tone)".parse().unwrap(),
@@ -52,6 +62,9 @@ fn levels_do_not_mix_and_options_are_checked() {
     assert!(error("mean(tone, days = 2.5)").contains("whole number"));
     assert!(error("mean(tone, weight = market.close)").contains("not of days"));
     assert!(error("document.mood").contains("has no \"mood\"; there are: rating"), "{}", error("document.mood"));
+    assert!(error("event.amount").contains("name their kind, as in sum(event.amount, events = "));
+    assert!(error("event.size").contains("has no \"size\"; there are: amount, price, percent, shares"));
+    assert!(error("spread(tone, graph = mentions, days = 5, events = 回购)").contains("no option of graph = mentions"));
     assert!(error("lag(tone)").contains("lag(x, days)"));
     assert!(error("mean(2)").contains("the same for all"));
     assert!(error("").contains("expression is missing"));

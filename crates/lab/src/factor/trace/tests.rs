@@ -102,6 +102,7 @@ fn a_trace_has_the_numbers_that_the_factor_was_built_of() {
             signals: &signals,
             factors: &[],
             graphs: Default::default(),
+            events: &[],
         };
         let (factor, _) = build(&plan, &inputs, &params, &Ctx::new(1, 1).unwrap()).unwrap();
         for t in 0..market.dates().len() {
