@@ -92,7 +92,7 @@ fn tables(listed: &ListedEvents) -> String {
         )
     );
     studies(&listed.kinds, &mut text);
-    for ListedEvent { event, name, repeat, told } in &listed.events {
+    for ListedEvent { event, name, repeat, place } in &listed.events {
         let mark = if *repeat { Word("（转载）", " (repeat)").to_string() } else { String::new() };
         let _ = writeln!(
             text,
@@ -102,12 +102,12 @@ fn tables(listed: &ListedEvents) -> String {
             event.kind,
             arguments(&event.arguments)
         );
-        if let Some(told) = told {
+        if let Some(place) = place {
             let _ = writeln!(
                 text,
                 "    {}  {}",
-                told.doc_id,
-                told.sentence.replacen(&told.trigger, &format!("【{}】", told.trigger), 1)
+                place.doc_id,
+                place.sentence.replacen(&place.trigger, &format!("【{}】", place.trigger), 1)
             );
         }
     }
@@ -122,7 +122,7 @@ fn studies(kinds: &[ListedKind], text: &mut String) {
     };
     if let Some(first) = kinds.iter().map(tests).find(|tests| !tests.is_empty()) {
         let title = message!(
-            "事件前后的超额收益（t 按日期与证券聚类）",
+            "事件前后的异常收益（t 按日期与证券聚类）",
             "abnormal returns around events (t clustered by day and code)"
         );
         let _ = writeln!(text, "\n{title}");

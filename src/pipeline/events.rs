@@ -15,7 +15,7 @@ use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::job::Ctx;
 use inkstone_base::language::Message;
 use inkstone_base::{bail, ensure};
-use inkstone_corpus::clean::clean_of_part;
+use inkstone_corpus::clean::{CleanDocument, clean_of_part};
 use inkstone_corpus::event::{EventFinder, EventRule, FoundInDocument};
 use inkstone_corpus::link::{TextField, links_of_part};
 use inkstone_lab::backtest::events::{self, EventStudy, Grouping, events_of_signals};
@@ -76,7 +76,7 @@ pub struct ListedEvent {
     pub repeat: bool,
     /// The place where it is told; none for rows of tables.
     #[serde(flatten)]
-    pub told: Option<EventPlace>,
+    pub place: Option<EventPlace>,
 }
 
 /// The sentence that tells an event.
@@ -112,7 +112,7 @@ pub fn list_events(config: &Config, base: &Path, query: &EventQuery<'_>, ctx: &C
         Ok(report)
     })?;
     let asked = of_tables.into_iter().filter(|event| query.kinds.is_empty() || query.kinds.contains(&event.kind));
-    all.extend(asked.map(|event| ListedEvent { event, name: String::new(), repeat: false, told: None }));
+    all.extend(asked.map(|event| ListedEvent { event, name: String::new(), repeat: false, place: None }));
     all.retain(|listed| query.code.is_none_or(|code| listed.event.code == *code));
     let market = if query.study { lazy_market(&project) } else { None };
     let market = if query.study { Some(needed(&market)?) } else { None };
@@ -130,14 +130,14 @@ pub fn list_events(config: &Config, base: &Path, query: &EventQuery<'_>, ctx: &C
         }
         listed.kinds.push(counted);
     }
-    let place = |listed: &ListedEvent| listed.told.as_ref().map(|told| told.doc_id.clone());
+    let document = |listed: &ListedEvent| listed.place.as_ref().map(|place| place.doc_id.clone());
     if query.sample {
         let seed = config.project.seed;
-        all.sort_by_cached_key(|listed| Key::of_json(&(seed, &listed.event, place(listed))));
+        all.sort_by_cached_key(|listed| Key::of_json(&(seed, &listed.event, document(listed))));
     } else {
         all.sort_by_cached_key(|listed| {
             let event = &listed.event;
-            (std::cmp::Reverse(event.known_at), event.code.clone(), event.kind.clone(), place(listed))
+            (std::cmp::Reverse(event.known_at), event.code.clone(), event.kind.clone(), document(listed))
         });
     }
     all.truncate(query.most);
@@ -192,7 +192,7 @@ fn read_corpus(
         let docs = clean_of_part(&clean.path(part))?;
         let links = links_of_part(&links.path(part))?;
         let found: Vec<FoundInDocument> = ctx.install(|| {
-            let find = |(row, doc)| finder.find(doc, &links, row as u32);
+            let find = |(row, doc): (usize, &CleanDocument)| finder.find(doc, &links, row as u32);
             docs.par_iter().enumerate().map(find).collect()
         });
         for (doc, found) in docs.iter().zip(found) {
@@ -201,7 +201,7 @@ fn read_corpus(
             listed.sentences_denied += found.denied;
             for event in found.events {
                 let text = if event.field == TextField::Title { &document.title } else { &document.body };
-                let told = EventPlace {
+                let place = EventPlace {
                     doc_id: document.doc_id.clone(),
                     field: event.field,
                     sentence: text[event.sentence.clone()].to_owned(),
@@ -212,7 +212,7 @@ fn read_corpus(
                 let kind = finder.name(event.rule).to_owned();
                 let (code, known_at, arguments) = (event.code, document.published_at, event.arguments);
                 let event = CompanyEvent { code, kind, known_at, arguments };
-                all.push(ListedEvent { event, name: String::new(), repeat: !doc.is_first(), told: Some(told) });
+                all.push(ListedEvent { event, name: String::new(), repeat: !doc.is_first(), place: Some(place) });
             }
         }
         report.rows_in += docs.len() as u64;
@@ -223,7 +223,8 @@ fn read_corpus(
 }
 
 fn counts(kind: String, own: &[&ListedEvent]) -> ListedKind {
-    let with = |told: fn(&EventArguments) -> bool| own.iter().filter(|listed| told(&listed.event.arguments)).count();
+    let with =
+        |is_told: fn(&EventArguments) -> bool| own.iter().filter(|listed| is_told(&listed.event.arguments)).count();
     ListedKind {
         kind,
         events: own.len(),

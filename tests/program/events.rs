@@ -99,8 +99,8 @@ fn write_market(folder: &Path, news_days: usize) {
         for (i, last) in last.iter_mut().enumerate() {
             let (open, code) = (*last, code(i));
             if t > 0 {
-                let told = if buys(t - 1, i) { drawn(t - 1, i) as f64 - 2.0 } else { 0.0 };
-                *last *= 1.0 + 0.003 * told + 0.003 * (drawn(t + 1000, i) as f64 - 5.0);
+                let size = if buys(t - 1, i) { drawn(t - 1, i) as f64 - 2.0 } else { 0.0 };
+                *last *= 1.0 + 0.003 * size + 0.003 * (drawn(t + 1000, i) as f64 - 5.0);
             }
             writeln!(prices, "{day},{code},{open:.4},{last:.4},1e10").unwrap();
             let (number, size) = (t * NAMES + i, drawn(t, i));

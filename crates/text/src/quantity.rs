@@ -66,7 +66,7 @@ pub struct Quantity {
 
 /// All numbers of a text that are written in digits.
 pub fn numbers(text: &str) -> Vec<WrittenNumber> {
-    let line = Line::new(text);
+    let line = HalfWidthText::new(text);
     let (mut found, mut i) = (Vec::new(), 0);
     while i < line.len() {
         let Some((end, value)) = line.digits(i) else {
@@ -85,8 +85,8 @@ pub fn numbers(text: &str) -> Vec<WrittenNumber> {
 
 /// The quantities of a sentence, in its order. Other currencies, prices of goods (元/吨) and what is paid on ten shares are none.
 pub fn quantities(text: &str) -> Vec<Quantity> {
-    let line = Line::new(text);
-    let mut found: Vec<(Quantity, Bound, Range<usize>)> = Vec::new();
+    let line = HalfWidthText::new(text);
+    let mut found: Vec<(Quantity, BoundSide, Range<usize>)> = Vec::new();
     let mut i = 0;
     while i < line.len() {
         let Some((read, end)) = line.quantity_or_range(i) else {
@@ -96,7 +96,7 @@ pub fn quantities(text: &str) -> Vec<Quantity> {
         };
         let bound = line.bound_before(i);
         let pair = match (found.last_mut(), bound) {
-            (Some((lower, Bound::Lower, place)), Bound::Upper)
+            (Some((lower, BoundSide::Lower, place)), BoundSide::Upper)
                 if i - place.end <= BETWEEN_BOUNDS
                     && joined(lower.kind, read.kind).is_some()
                     && lower.high <= read.high
@@ -124,7 +124,7 @@ pub fn quantities(text: &str) -> Vec<Quantity> {
 
 /// The dates of a text with their bytes: 2024年3月5日, 2024-03-05, and 3月5日 in the year in which it lies nearest to the day `near`.
 pub fn dates(text: &str, near: NaiveDate) -> Vec<(Range<usize>, NaiveDate)> {
-    let line = Line::new(text);
+    let line = HalfWidthText::new(text);
     let (mut found, mut i) = (Vec::new(), 0);
     while i < line.len() {
         match line.date(i, near) {
@@ -149,7 +149,7 @@ fn joined(first: QuantityKind, second: QuantityKind) -> Option<QuantityKind> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Bound {
+enum BoundSide {
     Lower,
     Upper,
     Neither,
@@ -172,16 +172,16 @@ struct ReadQuantity {
 }
 
 /// Characters of a text at half width, and where they begin in it.
-struct Line {
+struct HalfWidthText {
     chars: Vec<char>,
     /// Byte of each character, and the length of the text.
     at: Vec<usize>,
 }
 
-impl Line {
-    fn new(text: &str) -> Line {
+impl HalfWidthText {
+    fn new(text: &str) -> HalfWidthText {
         let chars = text.chars().map(half_width).collect();
-        Line { chars, at: text.char_indices().map(|(at, _)| at).chain([text.len()]).collect() }
+        HalfWidthText { chars, at: text.char_indices().map(|(at, _)| at).chain([text.len()]).collect() }
     }
 
     fn len(&self) -> usize {
@@ -300,10 +300,10 @@ impl Line {
         let before = self.before(begin, 8);
         let each = |word: &str| before.rfind(word).map(|place| &before[place..]);
         let of_ten = each("每").is_some_and(|words| words.contains(|c: char| c.is_ascii_digit() || c == '十'));
-        let told_in_words_alone = number.in_words && number.magnitude == 1.0;
+        let in_words_alone = number.in_words && number.magnitude == 1.0;
         let found = |kind, length: usize| Some((kind, ScaledNumber { end: unit + length, ..number }));
         match *self.chars.get(unit)? {
-            _ if told_in_words_alone || of_ten => None,
+            _ if in_words_alone || of_ten => None,
             '元' if self.starts(unit, "元/股") => found(QuantityKind::Price, 3),
             '元' if self.starts(unit, "元每股") => found(QuantityKind::Price, 3),
             '元' if self.is(unit + 1, |c| c == '/') => None,
@@ -374,21 +374,21 @@ impl Line {
         self.chars[i.saturating_sub(most)..i].iter().collect()
     }
 
-    fn bound_before(&self, i: usize) -> Bound {
+    fn bound_before(&self, i: usize) -> BoundSide {
         let before = self.before(i, 10);
         let before = before.trim_end_matches(|c: char| c.is_whitespace() || "为是人民币约达:(".contains(c));
         if LOWER.iter().any(|word| before.ends_with(word)) {
-            Bound::Lower
+            BoundSide::Lower
         } else if UPPER.iter().any(|word| before.ends_with(word)) {
-            Bound::Upper
+            BoundSide::Upper
         } else {
-            Bound::Neither
+            BoundSide::Neither
         }
     }
 
     /// The date at a place, and its end.
     fn date(&self, begin: usize, near: NaiveDate) -> Option<(NaiveDate, usize)> {
-        let whole = |i: usize| {
+        let number_at = |i: usize| {
             let end = (i..self.len()).take_while(|&k| self.chars[k].is_ascii_digit()).last()? + 1;
             let number: u32 = self.chars[i..end].iter().collect::<String>().parse().ok().filter(|_| end - i <= 4)?;
             Some((number, end))
@@ -396,10 +396,10 @@ impl Line {
         if begin > 0 && self.is(begin - 1, |c| c.is_ascii_digit() || c == '.') {
             return None;
         }
-        let (first, end) = whole(begin)?;
+        let (first, end) = number_at(begin)?;
         let mark = *self.chars.get(end)?;
         let (year, (month, end)) = match mark {
-            '年' | '-' | '/' if end - begin == 4 => (Some(first as i32), whole(end + 1)?),
+            '年' | '-' | '/' if end - begin == 4 => (Some(first as i32), number_at(end + 1)?),
             '月' => (None, (first, end)),
             _ => return None,
         };
@@ -407,7 +407,7 @@ impl Line {
         if !self.is(end, |c| c == parted) {
             return None;
         }
-        let (day, end) = whole(end + 1)?;
+        let (day, end) = number_at(end + 1)?;
         if parted == '月' && !self.is(end, |c| c == '日') {
             return None;
         }
@@ -476,8 +476,8 @@ mod tests {
             ("1.2.3万元", &[]),
             ("", &[]),
         ];
-        for (text, told) in cases {
-            assert_eq!(shown(text), told, "{text}");
+        for (text, expected) in cases {
+            assert_eq!(shown(text), expected, "{text}");
         }
     }
 
@@ -490,8 +490,8 @@ mod tests {
                 .map(|(range, date)| format!("{date} {}", &text[range]))
                 .collect::<Vec<_>>()
         };
-        let told = ["2024-03-05 2024年3月5日", "2024-06-30 2024-06-30"];
-        assert_eq!(found("自2024年3月5日起，截至2024-06-30", "2024-03-01"), told);
+        let expected = ["2024-03-05 2024年3月5日", "2024-06-30 2024-06-30"];
+        assert_eq!(found("自2024年3月5日起，截至2024-06-30", "2024-03-01"), expected);
         assert_eq!(found("12月30日", "2024-01-02"), ["2023-12-30 12月30日"]);
         assert_eq!(found("1月3日", "2023-12-30"), ["2024-01-03 1月3日"]);
         assert!(found("2月30日，3月，2024年，12.5月6日，13月1日", "2024-01-02").is_empty());

@@ -66,20 +66,20 @@ impl EventFinder {
         let mut found = FoundInDocument::default();
         let own = &document.document;
         let fields = [(TextField::Title, &own.title), (TextField::Body, &own.body)];
-        let told = |rule: &&PreparedRule| {
+        let is_told = |rule: &&PreparedRule| {
             let kinds = &rule.rule.kinds;
             let stands = |part: &String| fields.iter().any(|(_, text)| text.contains(part.as_str()));
             (kinds.is_empty() || kinds.contains(&own.kind))
                 && rule.triggers.iter().any(|parts| parts.iter().all(stands))
         };
-        if !self.rules.iter().any(|rule| told(&rule)) {
+        if !self.rules.iter().any(|rule| is_told(&rule)) {
             return found;
         }
         let links = links_of_row(links, row);
         let codes = codes_of(links, row);
         for (field, text) in fields {
             for sentence in sentences(text).into_iter().flat_map(|sentence| parts_of(text, sentence)) {
-                for (number, rule) in self.rules.iter().enumerate().filter(|(_, rule)| told(rule)) {
+                for (number, rule) in self.rules.iter().enumerate().filter(|(_, rule)| is_told(rule)) {
                     let words = &text[sentence.clone()];
                     let Some(trigger) = rule.trigger(words) else { continue };
                     if rule.denies(words, &trigger) {
@@ -308,8 +308,8 @@ mod tests {
             ("远山科技拟回购注销股份1亿元。", &[]),
             ("央行拟开展逆回购操作。", &[]),
         ];
-        for (body, told) in cases {
-            assert_eq!(shown("", body), told, "{body}");
+        for (body, expected) in cases {
+            assert_eq!(shown("", body), expected, "{body}");
         }
     }
 

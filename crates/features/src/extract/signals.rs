@@ -92,7 +92,7 @@ pub fn signals(plan: &Plan, sources: &SignalSources<'_>, market: &Market, ctx: &
         let links = links_of_part(&sources.links.path(part))?;
         let found: Vec<FoundInDocument> = match plan.reads_events() {
             true => ctx.install(|| {
-                let find = |(row, doc)| sources.events.find(doc, &links, row as u32);
+                let find = |(row, doc): (usize, &CleanDocument)| sources.events.find(doc, &links, row as u32);
                 docs.par_iter().enumerate().map(find).collect()
             }),
             false => vec![FoundInDocument::default(); docs.len()],
@@ -129,11 +129,11 @@ pub fn signals(plan: &Plan, sources: &SignalSources<'_>, market: &Market, ctx: &
             };
             let scored =
                 ScoredDocument { rows: &rows, row, doc, columns: &columns, source_weights: sources.source_weights };
-            let told = EventsTold { finder: sources.events, events: &found[row].events };
+            let own = DocumentEvents { finder: sources.events, events: &found[row].events };
             let mut refused = None;
             let mut taken = false;
             for (number, (reading, used)) in plan.readings.iter().zip(&used).enumerate() {
-                let values = match scored.values(reading, &codes, &told) {
+                let values = match scored.values(reading, &codes, &own) {
                     Ok(values) => values,
                     Err(reason) => {
                         refused = refused.or(Some(reason));
@@ -224,7 +224,7 @@ struct ScoredDocument<'a> {
 }
 
 /// The events of a document, and what their rules are called.
-struct EventsTold<'a> {
+struct DocumentEvents<'a> {
     finder: &'a EventFinder,
     events: &'a [FoundEvent],
 }
@@ -236,7 +236,7 @@ impl ScoredDocument<'_> {
         &self,
         reading: &Reading,
         codes: &'c [Code],
-        told: &EventsTold<'c>,
+        own: &DocumentEvents<'c>,
     ) -> Result<Vec<(&'c Code, f64, f64)>, &'static str> {
         if !(reading.kinds.is_empty() || reading.kinds.contains(&self.doc.document.kind)) {
             return Err("of a kind that is not counted");
@@ -246,10 +246,10 @@ impl ScoredDocument<'_> {
             return Ok(codes.iter().map(|code| (code, value, weight)).collect());
         }
         let is_read = |event: &&FoundEvent| {
-            codes.contains(&event.code) && reading.events.iter().any(|kind| kind == told.finder.name(event.rule))
+            codes.contains(&event.code) && reading.events.iter().any(|kind| kind == own.finder.name(event.rule))
         };
         let (mut values, mut refused) = (Vec::new(), "without an event of the kinds");
-        for event in told.events.iter().filter(is_read) {
+        for event in own.events.iter().filter(is_read) {
             match self.take(reading, Some(&event.arguments)) {
                 Ok((value, weight)) => values.push((&event.code, value, weight)),
                 Err(reason) => refused = reason,
