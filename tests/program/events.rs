@@ -158,8 +158,8 @@ fn the_size_of_buybacks_that_sentences_tell_is_found_and_later_documents_change_
     let vendor = fs::read_to_string(folder.path().join("vendor.csv")).unwrap();
     fs::write(folder.path().join("vendor.csv"), vendor + "600001,增持,2024-02-05 12:00:00,3\n").unwrap();
     let again = run(folder.path(), &["factor", "--headless"]).finished();
-    // Sums of kinds that no row of the table has are built as well: the table may bring some.
-    assert!(computed(&again).contains(&"factor insiders".to_owned()), "{:?}", computed(&again));
+    // Other sums of events are built as well: the table may have brought some of their kinds.
+    assert!(computed(&again).contains(&"factor insiders"), "{:?}", computed(&again));
     edit(&folder.path().join("workbench.toml"), "triggers = [\"中标\"]", "triggers = [\"中标*项目\"]");
     let again = run(folder.path(), &["factor", "--headless"]).finished();
     assert_eq!(computed(&again), ["factor contracts"]);

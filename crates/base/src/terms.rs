@@ -221,6 +221,7 @@ const REASONS: &[(&str, &str)] = &[
     ("a label of the sentence is none of B, I, M, E, S and O", "句中有标签不是 B、I、M、E、S 或 O"),
     ("the sentence has labels of words and of names", "句中兼有词与名称的标签"),
     ("without a value", "没有值"),
+    ("without an event of the kinds", "没有所列类型的事件"),
     ("without a label", "没有标签"),
     ("without entities", "没有实体"),
     ("without a rewritten text", "没有改写的文本"),
