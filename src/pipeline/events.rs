@@ -160,11 +160,8 @@ fn check_kinds(config: &Config, of_tables: &[CompanyEvent], kinds: &[String]) ->
         "there are no events: write an [[event]] with its triggers in the configuration, or add a [[source]] with table = \"events\""
     );
     if let Some(kind) = kinds.iter().find(|kind| !known.contains(kind.as_str())) {
-        bail!(
-            "没有类型为 {kind:?} 的事件；现有：{}",
-            "there are no events of kind {kind:?}; there are: {}",
-            known.into_iter().collect::<Vec<_>>().join(", ")
-        );
+        let known = known.into_iter().collect::<Vec<_>>().join(", ");
+        bail!("没有类型为 {kind:?} 的事件；现有：{known}", "there are no events of kind {kind:?}; there are: {known}");
     }
     Ok(())
 }
