@@ -167,6 +167,17 @@ pub struct Explain {
     /// 模型有多个类别或分量时，要解释的那个；默认：得分最高者。
     #[arg(long, value_name = "NAME")]
     pub of: Option<String>,
+    /// Of a recurrent writer (train writer --net): show where the decoder looked in the text when it wrote each token. It shows where the model read, not why
+    /// it wrote what it wrote.
+    ///
+    /// 循环写作模型（train writer --net）：显示解码器写每个词元时查看原文的何处。它表明模型读了哪里，不说明为何这样写。
+    #[arg(long, conflicts_with_all = ["of", "encoder"])]
+    pub alignment: bool,
+    /// The text whose writing is aligned; default: what the model writes, the likeliest token in each step.
+    ///
+    /// 与之对齐的写出文本；默认：模型自己逐词元写出的最可能文本。
+    #[arg(long, value_name = "TEXT", requires = "alignment")]
+    pub target: Option<String>,
     /// For contextual models: the unit that is removed to see how the score changes.
     ///
     /// 上下文模型：逐个去掉以看得分变化的单位。

@@ -4,6 +4,7 @@
 //! as a batch. Models on plain files, `read`, `tokenize`, `store`, `init`, `completions` and `man` are for pipes and scripts and never open a
 //! screen.
 
+mod alignment;
 mod audit;
 mod boilerplate;
 mod capsule;
@@ -104,6 +105,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Eval(args) => batch("eval", &global, |ctx| models::eval(&args, ctx)),
         Command::Embed(args) => batch("embed", &global, |ctx| models::embed(&args, ctx)),
         Command::Worker(args) => or_explain(worker::run(&args, &global)),
+        Command::Explain(args) if args.alignment => or_explain(alignment::run(&args, &global)),
         Command::Explain(args) => batch("explain", &global, |ctx| models::explain(&args, ctx)),
         Command::Generate(args) => batch("generate", &global, |ctx| models::generate(&args, ctx)),
         Command::Sample(args) => batch("sample", &global, |ctx| models::sample(&args, ctx)),

@@ -460,7 +460,7 @@ fn opened(
 }
 
 /// The format that was given, else the format of the input's ending.
-fn format_of(given: Option<LineFormat>, input: Option<&Path>) -> LineFormat {
+pub(super) fn format_of(given: Option<LineFormat>, input: Option<&Path>) -> LineFormat {
     given.or_else(|| input.and_then(LineFormat::by_name)).unwrap_or_default()
 }
 

@@ -258,9 +258,10 @@ pub enum Train {
     ///
     /// 在基础模型上继续训练的编码器，用于在文本中找问题的答案。
     Answers(Answers),
-    /// A language model that is trained on from a base to write summaries or titles of texts: for generate and for rewrites of documents.
+    /// A model that is trained to write summaries or titles of texts, on from a base or as a recurrent encoder and decoder from nothing: for generate and for
+    /// rewrites of documents.
     ///
-    /// 在基础模型上继续训练的语言模型，用于写摘要或标题：供 generate 与改写使用。
+    /// 学习写摘要或标题的模型，在基础模型上继续训练，或从头训练循环编码器与解码器：供 generate 与改写使用。
     Writer(Writer),
     /// A small encoder that learns the scores of a large model on text without labels (Hinton, Vinyals and Dean 2015).
     ///

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use chrono::{NaiveDate, NaiveDateTime};
 use clap::Args;
+use clap::builder::ArgPredicate;
 
 use super::{lines, open, trained, trained_with_figures};
 use crate::cli::{Corpus, Onnx};
@@ -17,11 +18,12 @@ use inkstone_base::job::Ctx;
 use inkstone_features::models::estimators::Learn;
 use inkstone_features::models::onnx::Contextual;
 use inkstone_features::models::transformer::{
-    self, BesideWords, FinetuneParams, LanguageModel, MaskedUnit, NewEncoder, Objective, PretrainParams, SentenceTask,
-    StudentParams,
+    self, BesideWords, FinetuneParams, LanguageModel, MaskedUnit, NewEncoder, NewWriter, Objective, PretrainParams,
+    SentenceTask, StudentParams, WriterParams,
 };
 use inkstone_features::standalone::vintages::Period;
-use inkstone_models::transformer::{Noise, TransformerParams};
+use inkstone_models::textnet::Cell;
+use inkstone_models::transformer::{AttentionScore, Noise, TransformerParams};
 use inkstone_onnx::OnnxParams;
 
 /// Flags of `train bert`.
@@ -232,12 +234,54 @@ pub struct Answers {
 
 /// Flags of `train writer`, which takes JSON lines with "text" and "summary", or "title".
 #[derive(Debug, Args)]
+#[command(
+    mut_arg("epochs", |arg| arg.default_value_if("net", ArgPredicate::IsPresent, "20")),
+    mut_arg("batch", |arg| arg.default_value_if("net", ArgPredicate::IsPresent, "32")),
+    mut_arg("lr", |arg| arg.default_value_if("net", ArgPredicate::IsPresent, "0.002")),
+)]
 pub struct Writer {
-    #[command(flatten)]
-    pub base: FromBase,
-    /// Tokens of a text and its summary together at most; of a longer text the first ones are read. Default: as many as the base has places.
+    /// Model to train on from: a folder with config.json, model.safetensors and a tokenizer.
     ///
-    /// 文本与其摘要合计最多的词元；更长的文本取文首。默认：基础模型的位置数。
+    /// 作为基础继续训练的模型：含 config.json、model.safetensors 与分词器的文件夹。
+    #[arg(long, value_name = "FOLDER", required_unless_present = "net", conflicts_with = "net")]
+    pub base: Option<PathBuf>,
+    /// Cell of a new recurrent encoder and decoder: gru or lstm. Its defaults are 20 epochs, 32 texts a step and a rate of 0.002.
+    ///
+    /// 新的循环编码器与解码器的单元：gru 或 lstm。其默认为 20 轮、每步 32 篇、学习率 0.002。
+    #[arg(long, value_name = "CELL")]
+    pub net: Option<Cell>,
+    /// How its decoder looks at the source: additive (Bahdanau), general or dot (Luong), or none (the encoder's last states alone).
+    ///
+    /// 其解码器如何查看原文：additive（Bahdanau）、general 或 dot（Luong），或 none（只用编码器的最后状态）。
+    #[arg(long, value_name = "SCORE", default_value = "additive", requires = "net")]
+    pub attention: AttentionScore,
+    /// Values of its states and of the vector of a token, an even number.
+    ///
+    /// 其状态与词元向量的维数，须为偶数。
+    #[arg(long, value_name = "N", default_value_t = 256, requires = "net", value_parser = flag::<usize>("--dim"))]
+    pub hidden: usize,
+    /// Tokens of its vocabulary at most: characters, and pieces of words of other scripts.
+    ///
+    /// 其词表最多的词元：字，以及其他文字的子词。
+    #[arg(long, value_name = "N", default_value_t = 8000, requires = "net", value_parser = flag::<usize>("--count"))]
+    pub vocabulary: usize,
+    /// Fewest times that a character or a piece of a word occurs.
+    ///
+    /// 字或子词至少出现的次数。
+    #[arg(long, value_name = "N", default_value_t = 5, requires = "net", value_parser = flag::<u64>("--count"))]
+    pub min_count: u64,
+    /// Share of tokens that a recurrent decoder learns to write behind the right token before; the others follow the token that it finds likeliest itself
+    /// (scheduled sampling). The share falls evenly from 1 in the first epoch to this in the last.
+    ///
+    /// 循环解码器学习时，前一词元取正确词元的占比；其余取模型自己认为最可能的词元（计划采样）。占比从第一轮的 1 均匀降到最后一轮的此值。
+    #[arg(long, value_name = "SHARE", default_value_t = 1.0, value_parser = flag::<f64>("--share"))]
+    pub teacher_forcing: f64,
+    #[command(flatten)]
+    pub tuned: Tuned,
+    /// Tokens of a text and its summary together at most, of an encoder with a decoder of each; of a longer text the first ones are read. Default: as many
+    /// as the base has places; 256 for a new model.
+    ///
+    /// 文本与其摘要合计最多的词元，编码器加解码器则为各自最多的词元；更长的文本取文首。默认：基础模型的位置数；新模型为 256。
     #[arg(long, value_name = "N", value_parser = flag::<usize>("--count"))]
     pub max_tokens: Option<usize>,
 }
@@ -267,6 +311,13 @@ pub struct FromBase {
     /// 作为基础继续训练的编码器：含 config.json、model.safetensors 与分词器的文件夹。
     #[arg(long, value_name = "FOLDER")]
     pub base: PathBuf,
+    #[command(flatten)]
+    pub tuned: Tuned,
+}
+
+/// Flags of the trainings whose text, new folder and settings are alike.
+#[derive(Debug, Args)]
+pub struct Tuned {
     #[command(flatten)]
     pub corpus: Corpus,
     /// Folder of the new model. It must be new, empty, or of an earlier training.
@@ -423,15 +474,15 @@ impl TrainedOn {
             learn,
             max_tokens: self.max_tokens.unwrap_or(0),
             label_days: self.label_days,
-            fitted_until: last_second(self.base.fitted_until),
+            fitted_until: last_second(self.base.tuned.fitted_until),
             words,
-            training: self.base.training.clone(),
+            training: self.base.tuned.training.clone(),
         }
     }
 }
 
 pub(super) fn finetune(args: &Finetune, ctx: &Ctx) -> Result<Summary> {
-    let FromBase { corpus, output, .. } = &args.on.base;
+    let Tuned { corpus, output, .. } = &args.on.base.tuned;
     let (mut lines, _) = open(corpus)?;
     let report = reported(ctx, || {
         let base_text = args.base_text.as_ref().map(|path| super::lines(path, corpus)).transpose()?;
@@ -441,39 +492,50 @@ pub(super) fn finetune(args: &Finetune, ctx: &Ctx) -> Result<Summary> {
 }
 
 pub(super) fn entities(args: &Entities, ctx: &Ctx) -> Result<Summary> {
-    let FromBase { corpus, output, .. } = &args.on.base;
+    let Tuned { corpus, output, .. } = &args.on.base.tuned;
     let (mut lines, _) = open(corpus)?;
     let report = reported(ctx, || transformer::train_entities(&mut lines, &args.on.params(None, 0.0), output, ctx))?;
     Ok(trained("entities", output, report, &["kinds", "parameters", "epochs", "held_out"]))
 }
 
 pub(super) fn answers(args: &Answers, ctx: &Ctx) -> Result<Summary> {
-    let FromBase { corpus, output, .. } = &args.on.base;
+    let Tuned { corpus, output, .. } = &args.on.base.tuned;
     let (mut lines, _) = open(corpus)?;
     let report = reported(ctx, || transformer::train_answers(&mut lines, &args.on.params(None, 0.0), output, ctx))?;
     Ok(trained("answers", output, report, &["inputs", "parameters", "epochs", "held_out"]))
 }
 
 pub(super) fn writer(args: &Writer, ctx: &Ctx) -> Result<Summary> {
-    let FromBase { base, corpus, output, fitted_until, training } = &args.base;
-    let params = FinetuneParams {
-        base: base.clone(),
-        learn: None,
+    let Tuned { corpus, output, fitted_until, training } = &args.tuned;
+    ensure!(
+        args.net.is_none() || corpus.input.as_os_str() != "-",
+        "各行要读两遍，首先为词表：请用 --input 指定文件",
+        "the lines are read twice, first for the vocabulary: name a file with --input"
+    );
+    let new = NewWriter {
+        cell: args.net.unwrap_or_default(),
+        score: args.attention,
+        width: args.hidden,
+        vocabulary: args.vocabulary,
+        min_count: args.min_count,
+    };
+    let params = WriterParams {
+        base: args.base.clone(),
+        new,
         max_tokens: args.max_tokens.unwrap_or(0),
-        label_days: 0,
         fitted_until: last_second(*fitted_until),
-        words: 0.0,
+        forced: args.teacher_forcing,
         training: training.clone(),
     };
-    let (mut lines, _) = open(corpus)?;
-    let report = reported(ctx, || transformer::train_writer(&mut lines, &params, output, ctx))?;
+    let open = || lines(&corpus.input, corpus);
+    let report = reported(ctx, || transformer::train_writer(&open, &params, output, ctx))?;
     Ok(trained("writer", output, report, &["parameters", "epochs", "perplexity"]))
 }
 
 pub(super) fn student(args: &Student, ctx: &Ctx) -> Result<Summary> {
     let using = args.onnx.contextual();
     let using = Contextual { params: OnnxParams { model: args.model.clone(), ..using.params.clone() }, ..using };
-    let FromBase { base, corpus, output, fitted_until, training } = &args.base;
+    let FromBase { base, tuned: Tuned { corpus, output, fitted_until, training } } = &args.base;
     let params = StudentParams {
         base: base.clone(),
         max_tokens: args.student_tokens.unwrap_or(0),

@@ -145,3 +145,62 @@ fn an_encoder_and_its_decoder_restore_texts_and_write_titles() {
         writes_all_titles(path, "graphs");
     }
 }
+
+#[test]
+fn a_recurrent_writer_is_trained_written_with_and_aligned() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    fs::write(path.join("news.jsonl"), lines("title", 300)).unwrap();
+    let train = |output: &str, more: &[&str]| {
+        let fixed = ["train", "writer", "--input", "news.jsonl", "--output", output, "--epochs", "10", "--batch", "16"];
+        run(path, &[&fixed[..], more].concat())
+    };
+    let small = ["--net", "gru", "--hidden", "32", "--vocabulary", "200", "--min-count", "1", "--lr", "0.01"];
+    let json = train("titles", &[&small[..], &["--threads", "1"]].concat()).finished();
+    assert_eq!((&json["model"], &json["documents"]), (&"writer".into(), &300.into()), "{json:#}");
+    assert_eq!(json["fitted_until"], "2024-10-26T23:59:59", "{json:#}");
+    assert!(json["perplexity"].as_f64().unwrap() < 1.2, "{json:#}");
+    let config: Value = serde_json::from_slice(&fs::read(path.join("titles/config.json")).unwrap()).unwrap();
+    assert_eq!((&config["cell"], &config["attention"]), (&json!("gru"), &json!("additive")));
+    train("twice", &[&small[..], &["--threads", "2"]].concat()).finished();
+    let weights = |model: &str| fs::read(path.join(model).join("model.safetensors")).unwrap();
+    assert!(weights("titles") == weights("twice"), "the bytes depend on the threads");
+    // The folder is trained on from, too, with tokens of its own in the place of some right ones.
+    let json = train("on", &["--base", "titles", "--lr", "0.001", "--teacher-forcing", "0.5"]).finished();
+    assert!(json["perplexity"].as_f64().unwrap() < 1.2, "{json:#}");
+    let lstm = ["--net", "lstm", "--attention", "dot", "--teacher-forcing", "0.8"];
+    train("lstm", &[&lstm[..], &small[2..]].concat()).finished();
+
+    let text = "公司发布公告，编号3。净利润大幅减少，订单不足。";
+    let explain = |more: &[&str]| run(path, &[&["explain", "--alignment", "--text", text], more].concat());
+    let json = explain(&["--model", "titles"]).finished();
+    let alignment = &json["alignments"][0];
+    assert!(json["note"].as_str().unwrap().contains("not why it wrote"), "{json:#}");
+    assert_eq!(
+        (&alignment["target"], &alignment["written"]),
+        (&json!(["业", "绩", "下", "滑", "[SEP]"]), &true.into())
+    );
+    let shares: Vec<Vec<f64>> = serde_json::from_value(alignment["shares"].clone()).unwrap();
+    let source: Vec<String> = serde_json::from_value(alignment["source"].clone()).unwrap();
+    assert_eq!((shares.len(), source.len()), (5, text.chars().count() + 2));
+    assert!(shares.iter().all(|row| row.len() == source.len() && (row.iter().sum::<f64>() - 1.0).abs() < 1e-4));
+    let json = explain(&["--model", "titles", "--target", "业绩增长"]).finished();
+    let alignment = &json["alignments"][0];
+    assert_eq!((&alignment["target"][2], &alignment["written"]), (&json!("增"), &false.into()));
+
+    train("blind", &[&["--attention", "none"], &small[..]].concat()).finished();
+    assert_says(&explain(&["--model", "blind"]).refusal(), &["no attention", "--attention none"]);
+    assert_says(&explain(&["--model", "."]).refusal(), &["no folder that train writer --net wrote"]);
+    assert_says(&train("x", &[]).refusal(), &["--base", "--net"]);
+    assert_says(&train("x", &["--net", "gru", "--hidden", "33"]).refusal(), &["even number (--hidden)"]);
+    assert_says(&train("x", &["--net", "gru", "--teacher-forcing", "2"]).refusal(), &["--teacher-forcing"]);
+    let bart = ["train", "bart", "--base", "titles", "--input", "news.jsonl", "--output", "x"];
+    assert_says(&run(path, &bart).refusal(), &["titles is trained on by: train writer"]);
+    if has_library() {
+        for model in ["titles", "on", "lstm"] {
+            writes_all_titles(path, model);
+        }
+        with_library(path, &["convert", "--model", "lstm", "--output", "graphs"]).finished();
+        writes_all_titles(path, "graphs");
+    }
+}

@@ -33,7 +33,7 @@ impl Times {
         Times { starts }
     }
 
-    fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.starts.len() - 1
     }
 
@@ -47,7 +47,7 @@ impl Times {
     }
 
     /// Texts that have a token at a time.
-    fn active(&self, time: usize) -> usize {
+    pub(crate) fn active(&self, time: usize) -> usize {
         self.starts[time + 1] - self.starts[time]
     }
 
@@ -223,29 +223,118 @@ impl<T: Real> Direction<T> {
             let left = Left { values: &slopes, rows: both, at: |i| first + i * wide_row, step: 1 };
             add_product(&left, &packed[1], &mut above[begin * hidden..], hidden);
         }
+        let before = |row: usize| match previous[row] {
+            NONE => &zeros[..],
+            row => &states[row * hidden..],
+        };
+        if let Some(dx) = dx {
+            self.add_by_inputs(&slopes, dx);
+        }
+        self.gradients(&slopes, x, before)
+    }
+
+    /// Adds the gradient by the inputs, `[rows, inputs]`, of that by the sums of the gates.
+    pub(crate) fn add_by_inputs(&self, slopes: &[T], to: &mut [T]) {
+        let wide_row = 4 * self.hidden;
+        let left = Left { values: slopes, rows: slopes.len() / wide_row, at: |i| i * wide_row, step: 1 };
+        add_product(&left, &self.words[1], to, self.inputs);
+    }
+
+    /// The gradients by the weights of that by the sums of the gates, `[rows, 4 x hidden]`. `before` gives the state before a row.
+    pub(crate) fn gradients<'s>(
+        &self,
+        slopes: &[T],
+        x: &[T],
+        before: impl Fn(usize) -> &'s [T] + Sync,
+    ) -> DirectionGradient<T>
+    where
+        T: 's,
+    {
+        let (hidden, wide_row) = (self.hidden, 4 * self.hidden);
         let down = |first: usize, count: usize, right: &Packed<T>, columns: usize| {
             let mut gradient = vec![T::default(); count * columns];
-            let left = Left { values: &slopes, rows: count, at: |i| first + i, step: wide_row };
+            let left = Left { values: slopes, rows: count, at: |i| first + i, step: wide_row };
             add_product(&left, right, &mut gradient, columns);
             gradient
         };
         let gates_of = wide_row - self.first();
         let words = down(0, gates_of, &Packed::of(x, self.inputs), self.inputs);
-        let before = |row: usize| match previous[row] {
-            NONE => &zeros[..],
-            row => &states[row * hidden..],
-        };
+        let rows = slopes.len() / wide_row;
         let state = down(self.first(), gates_of, &Packed::of_rows(rows, hidden, before), hidden);
         let mut bias = vec![T::default(); wide_row];
         for slopes in slopes.chunks(wide_row) {
             bias.iter_mut().zip(slopes).for_each(|(sum, &slope)| *sum += slope);
         }
-        if let Some(dx) = dx {
-            let left = Left { values: &slopes, rows, at: |i| i * wide_row, step: 1 };
-            add_product(&left, &self.words[1], dx, self.inputs);
-        }
         DirectionGradient { words, state, bias }
     }
+
+    /// Reads a token of each text, `[texts, inputs]`, behind the states before and, of an LSTM, the cells before, `[texts, hidden]` each.
+    pub(crate) fn step(&self, x: &[T], [before, cells_before]: [&[T]; 2]) -> StepPass<T> {
+        let (hidden, rows, wide_row) = (self.hidden, x.len() / self.inputs, 4 * self.hidden);
+        let mut gates = self.bias.repeat(rows);
+        let left = Left { values: x, rows, at: |i| i * self.inputs, step: 1 };
+        add_product(&left, &self.words[0], &mut gates, wide_row);
+        let left = Left { values: before, rows, at: |i| i * hidden, step: 1 };
+        add_product(&left, &self.state[0], &mut gates[self.first()..], wide_row);
+        let mut states = vec![T::default(); rows * hidden];
+        let mut cells = vec![T::default(); if self.cell == Cell::Lstm { rows * hidden } else { 0 }];
+        for (i, (gates, state)) in gates.chunks_mut(wide_row).zip(states.chunks_mut(hidden)).enumerate() {
+            let here = i * hidden..(i + 1) * hidden;
+            match self.cell {
+                Cell::Lstm => lstm(gates, &cells_before[here.clone()], &mut cells[here], state),
+                Cell::Gru => gru(gates, &before[here], state),
+            }
+        }
+        StepPass { gates, states, cells }
+    }
+
+    /// Goes back through a step: `above` is the gradient by its states and, of an LSTM, by its cells.
+    pub(crate) fn step_back(
+        &self,
+        gates: &[T],
+        cells: &[T],
+        [before, cells_before]: [&[T]; 2],
+        [above, above_cells]: [&[T]; 2],
+    ) -> StepGradient<T> {
+        let (hidden, wide_row) = (self.hidden, 4 * self.hidden);
+        let mut slopes = vec![T::default(); gates.len()];
+        let mut passed = vec![T::default(); above.len()];
+        for (i, (gates, slopes)) in gates.chunks(wide_row).zip(slopes.chunks_mut(wide_row)).enumerate() {
+            let here = i * hidden..(i + 1) * hidden;
+            let (above, passed) = (&above[here.clone()], &mut passed[here.clone()]);
+            match self.cell {
+                Cell::Lstm => {
+                    let (before, cell) = (&cells_before[here.clone()], &cells[here.clone()]);
+                    lstm_slopes(gates, before, cell, above, &above_cells[here], slopes, passed);
+                }
+                Cell::Gru => gru_slopes(gates, &before[here], above, slopes, passed),
+            }
+        }
+        let (mut states, cells) = match self.cell {
+            Cell::Lstm => (vec![T::default(); passed.len()], passed),
+            Cell::Gru => (passed, Vec::new()),
+        };
+        let left = Left { values: &slopes, rows: gates.len() / wide_row, at: |i| self.first() + i * wide_row, step: 1 };
+        add_product(&left, &self.state[1], &mut states, hidden);
+        StepGradient { slopes, states, cells }
+    }
+}
+
+/// Gates, states and, of an LSTM, cells of one step.
+pub(crate) struct StepPass<T> {
+    pub(crate) gates: Vec<T>,
+    pub(crate) states: Vec<T>,
+    pub(crate) cells: Vec<T>,
+}
+
+/// The gradients of one step.
+pub(crate) struct StepGradient<T> {
+    /// By the sums of the gates, `[texts, 4 x hidden]`.
+    pub(crate) slopes: Vec<T>,
+    /// By the states before, `[texts, hidden]`.
+    pub(crate) states: Vec<T>,
+    /// By the cells before; empty for a GRU.
+    pub(crate) cells: Vec<T>,
 }
 
 /// U, `[gates x hidden, hidden]`, ready for products.

@@ -38,13 +38,20 @@ pub(super) struct TextBatches<'a> {
     pub(super) texts: &'a TrainingTexts<'a>,
     pub(super) params: &'a TransformerParams,
     trained: usize,
+    /// Tokens of a piece, about.
+    piece: usize,
 }
 
 impl<'a> TextBatches<'a> {
     pub(super) fn new(texts: &'a TrainingTexts<'a>, params: &'a TransformerParams) -> Result<TextBatches<'a>> {
         let trained = params.first_held_out(texts.places.len());
         ensure!(trained > 0, "没有可训练的文本", "there is no text to train on");
-        Ok(TextBatches { texts, params, trained })
+        Ok(TextBatches { texts, params, trained, piece: PIECE })
+    }
+
+    /// The same texts in pieces of so many tokens, about.
+    pub(super) fn in_pieces_of(self, piece: usize) -> TextBatches<'a> {
+        TextBatches { piece, ..self }
     }
 
     pub(super) fn count(&self) -> usize {
@@ -115,7 +122,7 @@ impl<'a> TextBatches<'a> {
         let mut pieces = Vec::<TransformerPiece>::new();
         // Pieces of about the same size keep all threads at work to the end of a batch.
         let all: usize = numbers.clone().map(|number| places[number].len()).sum();
-        let most = all.div_ceil(all.div_ceil(PIECE).max(1));
+        let most = all.div_ceil(all.div_ceil(self.piece).max(1));
         for number in numbers {
             let place = places[number].clone();
             let text = &texts.tokens[place.clone()];

@@ -39,14 +39,14 @@ struct DirectionPass<T> {
 }
 
 /// The rows of tokens by time.
-struct TimeRows {
-    packed: PackedTexts,
+pub(super) struct TimeRows {
+    pub(super) packed: PackedTexts,
     /// The row of each token, text after text.
     rows: Vec<usize>,
 }
 
 impl TimeRows {
-    fn new(texts: &[Range<usize>]) -> TimeRows {
+    pub(super) fn new(texts: &[Range<usize>]) -> TimeRows {
         let lengths: Vec<usize> = texts.iter().map(Range::len).collect();
         let packed = PackedTexts::new(&lengths);
         let row = |(text, &length): (usize, &usize)| (0..length).map(move |time| (text, time));
@@ -56,7 +56,7 @@ impl TimeRows {
     }
 
     /// Some columns of a matrix of tokens `[tokens, width]`, by time.
-    fn gather<T: Real>(&self, x: &[T], width: usize, columns: &Range<usize>) -> Vec<T> {
+    pub(super) fn gather<T: Real>(&self, x: &[T], width: usize, columns: &Range<usize>) -> Vec<T> {
         let mut by_time = vec![T::default(); self.rows.len() * columns.len()];
         for (from, &row) in x.chunks_exact(width).zip(&self.rows) {
             by_time[row * columns.len()..][..columns.len()].copy_from_slice(&from[columns.clone()]);
@@ -65,13 +65,13 @@ impl TimeRows {
     }
 
     /// The rows by time as rows of tokens.
-    fn scatter<T: Real>(&self, by_time: &[T], units: usize) -> Vec<T> {
+    pub(super) fn scatter<T: Real>(&self, by_time: &[T], units: usize) -> Vec<T> {
         self.rows.iter().flat_map(|&row| &by_time[row * units..][..units]).copied().collect()
     }
 }
 
 /// Adds values `[rows, columns]` to some columns of rows `[rows, width]`.
-fn add_columns<T: Real>(to: &mut [T], width: usize, columns: &Range<usize>, values: &[T]) {
+pub(super) fn add_columns<T: Real>(to: &mut [T], width: usize, columns: &Range<usize>, values: &[T]) {
     let rows = to.chunks_exact_mut(width).zip(values.chunks_exact(columns.len()));
     rows.for_each(|(to, values)| add(&mut to[columns.clone()], values));
 }

@@ -11,6 +11,7 @@
 //! | `masking.rs`, `adapt.rs` | masked words; matrices of low rank |
 //! | `electra.rs` | replaced tokens: a generator and a discriminator |
 //! | `seq2seq/` | an encoder and a decoder that writes (BART) |
+//! | `rnn/` | a recurrent encoder and a recurrent decoder with attention |
 //! | `frozen.rs` | vectors before the first trained layer, computed once |
 //! | `walk.rs` | an encoder for each fold of a walk |
 //! | `family.rs`, `folder.rs` | encoders in folders of Hugging Face |
@@ -32,6 +33,7 @@ mod net;
 mod norm;
 mod params;
 mod reading;
+mod rnn;
 mod seq2seq;
 mod sublayers;
 #[cfg(test)]
@@ -50,6 +52,7 @@ pub use frozen::FrozenStates;
 pub use head::{HeadForm, HeadForms, PooledActivation, TextGoal};
 pub use masking::Masking;
 pub use params::{TrainedLayers, TransformerParams};
+pub use rnn::{Aligned, AttentionScore, RnnFolder, RnnSeq2Seq, RnnShape};
 pub use seq2seq::{Noise, Noising, Seq2Seq, Seq2SeqFolder, Seq2SeqShape};
 pub use train::{Goals, TaughtClasses, TokenTexts, TrainingTexts, Transformer, UNTAGGED, WordsBeside};
 pub use walk::{BaseVintage, FinetunedFolds, softmax};

@@ -185,6 +185,11 @@ impl GraphWriter<'_> {
         self.constant(name.to_owned(), FLOAT, &[values.len()], &bytes)
     }
 
+    /// Stands for an input of an operation that is left out.
+    pub(super) fn nothing(&mut self) -> Value {
+        self.named(String::new())
+    }
+
     pub(super) fn has(&self, name: &str) -> bool {
         self.weights.has(name)
     }

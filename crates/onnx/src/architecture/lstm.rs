@@ -94,7 +94,7 @@ pub(super) fn write(graph: &mut GraphWriter<'_>, weights: &Weights, settings: &S
 }
 
 /// Weights of the four gates `[4 x units, ..]`, in the order of ONNX, `[1, 4 x units, ..]`.
-fn in_order(graph: &mut GraphWriter<'_>, weight: Value) -> Value {
+pub(super) fn in_order(graph: &mut GraphWriter<'_>, weight: Value) -> Value {
     let gates = graph.split("Split", &[weight], &[Attribute::Int("axis", 0), Attribute::Int("num_outputs", 4)], 4);
     let weight = graph.op("Concat", &ORDER.map(|gate| gates[gate]), &[Attribute::Int("axis", 0)]);
     graph.unsqueeze(weight, &[0])

@@ -12,6 +12,7 @@ mod graph;
 mod lstm;
 mod modernbert;
 pub(crate) mod proto;
+mod rnn;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -34,8 +35,9 @@ const WEIGHTS: [&str; 2] = ["model.safetensors", "model.safetensors.index.json"]
 /// Weights as a program for Python's pickle.
 const PICKLE: &str = "pytorch_model.bin";
 
-/// The `model_type` of models with an encoder and a decoder.
-const ENCODER_DECODER: &str = "bart";
+/// The `model_type` of models with an encoder and a decoder: attention alone, and recurrent ones that this program trains.
+const BART: &str = "bart";
+const RNN: &str = "rnn-seq2seq";
 
 /// Changes where a graph gives other numbers for the same weights.
 pub(crate) const VERSION: u32 = 2;
@@ -94,7 +96,7 @@ pub(crate) fn weights_in(folder: &Path) -> Result<Option<PathBuf>> {
 
 /// True for weights of an encoder with a decoder, for which three graphs are written.
 pub(crate) fn has_decoder(path: &Path) -> Result<bool> {
-    Ok(is_weights(path) && Settings::read(disk::folder_of(path))?.text("model_type") == Some(ENCODER_DECODER))
+    Ok(is_weights(path) && matches!(Settings::read(disk::folder_of(path))?.text("model_type"), Some(BART | RNN)))
 }
 
 /// A graph that was written for weights.
@@ -126,13 +128,14 @@ pub(crate) fn graph(path: &Path, wanted: Wanted) -> Result<WrittenGraph> {
     let write = match family {
         "bert" | "roberta" | "xlm-roberta" | "camembert" | "ernie" | "electra" | "albert" | "distilbert" => bert::write,
         "gpt2" => decoder::write_gpt2,
-        ENCODER_DECODER => bart::write,
+        BART => bart::write,
+        RNN => rnn::write,
         "lstm" => lstm::write,
         "qwen2" | "qwen3" => decoder::write_qwen,
         "modernbert" => modernbert::write,
         _ => bail!(
-            "{} 属于 {family:?} 系列，这里不能为它写图（支持 bert、roberta、xlm-roberta、camembert、ernie、electra、albert、distilbert、gpt2、lstm、bart、qwen2、qwen3、modernbert）。请导出：optimum-cli export onnx --model {} FOLDER",
-            "{} is of the family {family:?}, for which no graph is written here (bert, roberta, xlm-roberta, camembert, ernie, electra, albert, distilbert, gpt2, lstm, bart, qwen2, qwen3, modernbert are). Export it: optimum-cli export onnx --model {} FOLDER",
+            "{} 属于 {family:?} 系列，这里不能为它写图（支持 bert、roberta、xlm-roberta、camembert、ernie、electra、albert、distilbert、gpt2、lstm、bart、rnn-seq2seq、qwen2、qwen3、modernbert）。请导出：optimum-cli export onnx --model {} FOLDER",
+            "{} is of the family {family:?}, for which no graph is written here (bert, roberta, xlm-roberta, camembert, ernie, electra, albert, distilbert, gpt2, lstm, bart, rnn-seq2seq, qwen2, qwen3, modernbert are). Export it: optimum-cli export onnx --model {} FOLDER",
             path.display(),
             folder.display()
         ),

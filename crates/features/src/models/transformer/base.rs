@@ -1,21 +1,25 @@
-//! The folder of a model that is trained on: an encoder, or an encoder with its decoder.
+//! The folder of a model that is trained on: an encoder, or an encoder with its decoder, of attention or recurrent.
 
 use std::path::Path;
 
 use anyhow::Result;
 
-use inkstone_models::transformer::{EncoderFolder, ModelFolder, Seq2SeqFolder};
+use inkstone_models::transformer::{EncoderFolder, ModelFolder, RnnFolder, Seq2SeqFolder};
 
 pub(super) enum OpenedBase {
     Encoder(EncoderFolder),
     Seq2Seq(Seq2SeqFolder),
+    Rnn(RnnFolder),
 }
 
 impl OpenedBase {
     pub(super) fn open(folder: &Path) -> Result<OpenedBase> {
-        Ok(match Seq2SeqFolder::has_decoder(folder) {
-            true => OpenedBase::Seq2Seq(Seq2SeqFolder::open(folder)?),
-            false => OpenedBase::Encoder(EncoderFolder::open(folder)?),
+        Ok(if Seq2SeqFolder::has_decoder(folder) {
+            OpenedBase::Seq2Seq(Seq2SeqFolder::open(folder)?)
+        } else if RnnFolder::is_one(folder) {
+            OpenedBase::Rnn(RnnFolder::open(folder)?)
+        } else {
+            OpenedBase::Encoder(EncoderFolder::open(folder)?)
         })
     }
 
@@ -24,6 +28,7 @@ impl OpenedBase {
         match self {
             OpenedBase::Encoder(folder) => folder.method(),
             OpenedBase::Seq2Seq(_) => "bart",
+            OpenedBase::Rnn(_) => "writer",
         }
     }
 
@@ -31,6 +36,7 @@ impl OpenedBase {
         match self {
             OpenedBase::Encoder(folder) => &folder.files,
             OpenedBase::Seq2Seq(folder) => &folder.files,
+            OpenedBase::Rnn(folder) => &folder.files,
         }
     }
 
@@ -39,6 +45,7 @@ impl OpenedBase {
         match self {
             OpenedBase::Encoder(folder) => folder.shape.vocabulary,
             OpenedBase::Seq2Seq(folder) => folder.shape.encoder.vocabulary,
+            OpenedBase::Rnn(folder) => folder.shape.vocabulary,
         }
     }
 
@@ -47,6 +54,7 @@ impl OpenedBase {
         match self {
             OpenedBase::Encoder(folder) => folder.most_tokens(),
             OpenedBase::Seq2Seq(folder) => folder.most_tokens(),
+            OpenedBase::Rnn(folder) => folder.shape.places,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Encoders of one's own on plain files: pre-trained on the user's text, or fine-tuned on labels; folders that `model = "onnx"` and
 //! transformers read.
 
+mod alignment;
 mod answers;
 mod base;
 mod corpus;
@@ -22,6 +23,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 
+pub use alignment::{Aligner, Alignment};
 pub use answers::train_answers;
 pub use corpus::SentenceTask;
 pub use entities::train_entities;
@@ -29,7 +31,7 @@ pub use finetune::{FinetuneParams, finetune};
 pub use params::FinetuneSettings;
 pub use pretrain::{BesideWords, LanguageModel, MaskedUnit, NewEncoder, Objective, PretrainParams, pretrain};
 pub use student::{StudentParams, student};
-pub use summaries::train_writer;
+pub use summaries::{NewWriter, WriterParams, train_writer};
 pub use vintages::pretrain_vintages;
 
 use inkstone_base::disk::{self, Room};

@@ -11,7 +11,7 @@ use super::pretrain::{BesideWords, LanguageModel, NewEncoder, Objective, Pretrai
 use inkstone_base::data::Key;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
-use inkstone_base::{ensure, message};
+use inkstone_base::{bail, ensure, message};
 use inkstone_models::checkpoint::Checkpoint;
 use inkstone_models::neural::EpochFigures;
 use inkstone_models::transformer::{
@@ -123,6 +123,11 @@ impl PretrainedModels {
                 let model = folder.read()?;
                 return Ok(PretrainedModels::Seq2Seq(Box::new((folder, model))));
             }
+            OpenedBase::Rnn(folder) => bail!(
+                "{} 须用 train writer 继续训练",
+                "{} is trained on by: train writer",
+                folder.files.path().display()
+            ),
         };
         if !matches!(objective, Objective::Replaced { .. }) {
             let heads = match objective {

@@ -16,7 +16,7 @@ use super::forgotten::BaseText;
 use super::models::PretrainedModels;
 use super::texts::{LEAST, room};
 use super::{begin_folder, seen_by, seen_by_new, tokenizer_of};
-use crate::lines::{Cutter, Lines};
+use crate::lines::{Cutter, Line, Lines};
 use crate::stage_result;
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk::{self, Room};
@@ -192,7 +192,7 @@ pub(super) fn pretrain_once(
         None => {
             let counted = stage_result(ctx, "count words", "docs", None, || {
                 let mut lines = open()?;
-                let counted = count_words(&mut lines, ctx)?;
+                let counted = count_words(&mut lines, &|line| line.whole(), ctx)?;
                 Ok((counted, lines.finish()?))
             })?;
             let definition = counted.word_pieces(params.new.vocabulary, params.new.min_count)?;
@@ -371,8 +371,12 @@ fn read_companies(path: &Path) -> Result<Companies> {
     Companies::new(&table.with_context(|| message!("在 {} 中", "in {}", path.display()))?, &link::Params::default())
 }
 
-/// Counts the words of all lines, as BERT cuts text.
-fn count_words(lines: &mut Lines, ctx: &Ctx) -> Result<WordCounts> {
+/// Counts the words of all lines, as BERT cuts text. `text` gives the text of a line.
+pub(super) fn count_words(
+    lines: &mut Lines,
+    text: &(dyn Fn(&Line<'_>) -> String + Sync),
+    ctx: &Ctx,
+) -> Result<WordCounts> {
     let mut all = WordCounts::default();
     lines.for_each_chunk(
         CHUNK,
@@ -380,7 +384,7 @@ fn count_words(lines: &mut Lines, ctx: &Ctx) -> Result<WordCounts> {
         |lines| {
             ctx.advance(lines.len() as u64)?;
             let mut counts = WordCounts::default();
-            lines.iter().try_for_each(|line| counts.add(&line.whole()))?;
+            lines.iter().try_for_each(|line| counts.add(&text(line)))?;
             Ok(counts)
         },
         |counts| {
@@ -392,7 +396,7 @@ fn count_words(lines: &mut Lines, ctx: &Ctx) -> Result<WordCounts> {
 }
 
 /// Writes the tokenizer of a new encoder.
-fn write_tokenizer(definition: &Value, max_tokens: usize, output: &Path) -> Result<()> {
+pub(super) fn write_tokenizer(definition: &Value, max_tokens: usize, output: &Path) -> Result<()> {
     let settings = json!({
         "tokenizer_class": "BertTokenizerFast", "do_lower_case": true, "model_max_length": max_tokens, "unk_token": "[UNK]",
         "sep_token": "[SEP]", "pad_token": "[PAD]", "cls_token": "[CLS]", "mask_token": "[MASK]",
