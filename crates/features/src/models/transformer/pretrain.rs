@@ -192,7 +192,7 @@ pub(super) fn pretrain_once(
         None => {
             let counted = stage_result(ctx, "count words", "docs", None, || {
                 let mut lines = open()?;
-                let counted = count_words(&mut lines, &|line| line.whole(), ctx)?;
+                let counted = count_words(&mut lines, &|line| line.whole().into_owned(), ctx)?;
                 Ok((counted, lines.finish()?))
             })?;
             let definition = counted.word_pieces(params.new.vocabulary, params.new.min_count)?;

@@ -139,7 +139,7 @@ impl BegunWriter {
     fn new(open: &dyn Fn() -> Result<Lines>, params: &WriterParams, output: &Path, ctx: &Ctx) -> Result<BegunWriter> {
         let counted = stage_result(ctx, "count words", "docs", None, || {
             let mut lines = open()?;
-            let text = |line: &Line<'_>| [line.whole(), summary_of(line).unwrap_or_default()].join("\n");
+            let text = |line: &Line<'_>| format!("{}\n{}", line.whole(), summary_of(line).unwrap_or_default());
             let counted = count_words(&mut lines, &text, ctx)?;
             Ok((counted, lines.finish()?))
         })?;
