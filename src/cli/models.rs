@@ -167,10 +167,10 @@ pub struct Explain {
     /// 模型有多个类别或分量时，要解释的那个；默认：得分最高者。
     #[arg(long, value_name = "NAME")]
     pub of: Option<String>,
-    /// Of a recurrent writer (train writer --net): show where the decoder looked in the text when it wrote each token. It shows where the model read, not why
-    /// it wrote what it wrote.
+    /// Show the attention of a recurrent writer (train writer --net): where the decoder read in the text when it wrote each token. Attention does not
+    /// show why the model wrote it.
     ///
-    /// 循环写作模型（train writer --net）：显示解码器写每个词元时查看原文的何处。它表明模型读了哪里，不说明为何这样写。
+    /// 显示循环写作模型（train writer --net）的注意力：解码器写每个词元时读了原文的何处。注意力不说明为何这样写。
     #[arg(long, conflicts_with_all = ["of", "encoder"])]
     pub alignment: bool,
     /// The text whose writing is aligned; default: what the model writes, the likeliest token in each step.

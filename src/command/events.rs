@@ -46,11 +46,11 @@ pub(super) fn run(args: &Args, global: &Global) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     Ok(batch_on("events", opened, |opened, ctx| {
-        let ListedEvents { kinds, sentences_of_nobody, sentences_denied, events } = work(&opened, ctx)?;
+        let ListedEvents { kinds, sentences_without_security, sentences_denied, events } = work(&opened, ctx)?;
         let mut summary = Summary::default();
         summary.set_note(&opened.config.project.note);
         summary.set("kinds", kinds);
-        summary.set("sentences_of_nobody", sentences_of_nobody);
+        summary.set("sentences_without_security", sentences_without_security);
         summary.set("sentences_denied", sentences_denied);
         summary.set("events", events);
         Ok(summary)
@@ -87,7 +87,7 @@ fn tables(listed: &ListedEvents) -> String {
         message!(
             "未计入：{} 句主体不明，{} 句被否定",
             "not counted: {} sentences of no certain security, {} that are denied",
-            listed.sentences_of_nobody,
+            listed.sentences_without_security,
             listed.sentences_denied
         )
     );

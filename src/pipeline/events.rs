@@ -23,7 +23,7 @@ use inkstone_lab::factor::Signal;
 use inkstone_market::{CompanyEvent, EventArguments, Market};
 use inkstone_tables::project::Project;
 
-/// What is asked of the events of a project.
+/// A selection of the events of a project.
 #[derive(Clone, Copy, Debug)]
 pub struct EventQuery<'a> {
     /// Kinds; empty: all.
@@ -42,7 +42,7 @@ pub struct EventQuery<'a> {
 pub struct ListedEvents {
     pub kinds: Vec<ListedKind>,
     /// Sentences that tell an event and name no security for sure.
-    pub sentences_of_nobody: u64,
+    pub sentences_without_security: u64,
     /// Sentences whose trigger is denied.
     pub sentences_denied: u64,
     pub events: Vec<ListedEvent>,
@@ -194,7 +194,7 @@ fn read_corpus(
         });
         for (doc, found) in docs.iter().zip(found) {
             let document = &doc.document;
-            listed.sentences_of_nobody += found.of_nobody;
+            listed.sentences_without_security += found.without_security;
             listed.sentences_denied += found.denied;
             for event in found.events {
                 let text = if event.field == TextField::Title { &document.title } else { &document.body };

@@ -250,9 +250,9 @@ pub struct Writer {
     /// 新的循环编码器与解码器的单元：gru 或 lstm。其默认为 20 轮、每步 32 篇、学习率 0.002。
     #[arg(long, value_name = "CELL")]
     pub net: Option<Cell>,
-    /// How its decoder looks at the source: additive (Bahdanau), general or dot (Luong), or none (the encoder's last states alone).
+    /// Attention of its decoder to the source: additive (Bahdanau), general or dot (Luong), or none (the encoder's last states alone).
     ///
-    /// 其解码器如何查看原文：additive（Bahdanau）、general 或 dot（Luong），或 none（只用编码器的最后状态）。
+    /// 其解码器对原文的注意力：additive（Bahdanau）、general 或 dot（Luong），或 none（只用编码器的最后状态）。
     #[arg(long, value_name = "SCORE", default_value = "additive", requires = "net")]
     pub attention: AttentionScore,
     /// Values of its states and of the vector of a token, an even number.

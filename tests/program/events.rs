@@ -146,7 +146,7 @@ fn the_size_of_buybacks_that_sentences_tell_is_found_and_later_documents_change_
     assert!(stage(&json, "ingest")["facts"]["events"].as_u64().unwrap() > 100);
     let facts = &stage(&json, "factor buyback")["facts"];
     let planted = (0..60).flat_map(|t| (0..NAMES).map(move |i| (t, i))).filter(|(t, i)| buys(*t, *i)).count();
-    assert_eq!((&facts["events_found"], &facts["event_sentences_of_nobody"]), (&planted.into(), &0.into()));
+    assert_eq!((&facts["events_found"], &facts["event_sentences_without_security"]), (&planted.into(), &0.into()));
     let [found, nothing] = ["buyback", "contracts"].map(|name| rank_ic(&json, name));
     assert!(found > 0.5 && nothing.abs() < 0.15, "{found} {nothing}");
     // Later documents change no value.

@@ -1,4 +1,4 @@
-//! What happened to companies, as vendors list it: buybacks, sales of holders, contracts, penalties, each with its numbers.
+//! Events of companies, as vendors list them: buybacks, sales of holders, contracts, penalties, each with its numbers.
 
 use anyhow::{Context, Result};
 use chrono::{NaiveDate, NaiveDateTime};
@@ -22,7 +22,7 @@ pub struct CompanyEvent {
     pub arguments: EventArguments,
 }
 
-/// The arguments of an event; `None`: not told.
+/// The arguments of an event; `None` where the text or the table does not give one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EventArguments {
     /// Yuan.
@@ -38,8 +38,8 @@ pub struct EventArguments {
 }
 
 impl EventArguments {
-    /// Number of the arguments that are told.
-    pub fn told(&self) -> usize {
+    /// Number of the arguments that are given.
+    pub fn count(&self) -> usize {
         let numbers = [self.amount, self.price, self.percent, self.shares];
         numbers.iter().flatten().count() + usize::from(self.date.is_some())
     }
@@ -102,6 +102,6 @@ mod tests {
         };
         let rows = vec![row.clone(), CompanyEvent { arguments: EventArguments::default(), ..row }];
         assert_eq!(events_from_frame(&events_to_frame(&rows).unwrap()).unwrap(), rows);
-        assert_eq!((rows[0].arguments.told(), rows[1].arguments.told()), (2, 0));
+        assert_eq!((rows[0].arguments.count(), rows[1].arguments.count()), (2, 0));
     }
 }

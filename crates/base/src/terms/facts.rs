@@ -64,7 +64,7 @@ pub(super) const FACTS: &[(&str, &str)] = &[
     ("ends_without_a_price_*", "* 日收益末日无价格的占比"),
     ("epochs", "轮数"),
     ("event_sentences_denied", "被否定的事件句"),
-    ("event_sentences_of_nobody", "主体不明的事件句"),
+    ("event_sentences_without_security", "主体不明的事件句"),
     ("events", "事件数"),
     ("events_found", "找到的事件"),
     ("exact_duplicates", "完全重复"),

@@ -14,7 +14,7 @@ const REACH_OF_NEGATION: usize = 8;
 /// Signs and words that join names: 甲公司、乙公司和丙公司.
 const JOINING: [&str; 5] = ["、", "和", "与", "及", "以及"];
 
-/// An event that a document tells. Ranges are bytes of its field.
+/// An event in a document. Ranges are bytes of its field.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoundEvent {
     /// Number of its rule.
@@ -27,12 +27,12 @@ pub struct FoundEvent {
     pub arguments: EventArguments,
 }
 
-/// The events of a document, and sentences that tell one and were not taken.
+/// The events of a document, and sentences with a trigger that were not taken.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FoundInDocument {
     pub events: Vec<FoundEvent>,
-    /// Sentences that say of no security, or of none for sure, that it is theirs.
-    pub of_nobody: u64,
+    /// Sentences with a trigger that name no security, or none for sure.
+    pub without_security: u64,
     /// Sentences whose trigger is denied.
     pub denied: u64,
 }
@@ -66,20 +66,20 @@ impl EventFinder {
         let mut found = FoundInDocument::default();
         let own = &document.document;
         let fields = [(TextField::Title, &own.title), (TextField::Body, &own.body)];
-        let is_told = |rule: &&PreparedRule| {
+        let may_have = |rule: &&PreparedRule| {
             let kinds = &rule.rule.kinds;
             let stands = |part: &String| fields.iter().any(|(_, text)| text.contains(part.as_str()));
             (kinds.is_empty() || kinds.contains(&own.kind))
                 && rule.triggers.iter().any(|parts| parts.iter().all(stands))
         };
-        if !self.rules.iter().any(|rule| is_told(&rule)) {
+        if !self.rules.iter().any(|rule| may_have(&rule)) {
             return found;
         }
         let links = links_of_row(links, row);
         let codes = codes_of(links, row);
         for (field, text) in fields {
             for sentence in sentences(text).into_iter().flat_map(|sentence| parts_of(text, sentence)) {
-                for (number, rule) in self.rules.iter().enumerate().filter(|(_, rule)| is_told(rule)) {
+                for (number, rule) in self.rules.iter().enumerate().filter(|(_, rule)| may_have(rule)) {
                     let words = &text[sentence.clone()];
                     let Some(trigger) = rule.trigger(words) else { continue };
                     if rule.denies(words, &trigger) {
@@ -91,7 +91,7 @@ impl EventFinder {
                         subjects.push(only.clone());
                     }
                     if subjects.is_empty() {
-                        found.of_nobody += 1;
+                        found.without_security += 1;
                         continue;
                     }
                     let arguments = rule.arguments(words, &trigger, own.published_at.date());
@@ -110,7 +110,7 @@ impl EventFinder {
 impl FoundInDocument {
     fn add(&mut self, event: FoundEvent) {
         match self.events.iter_mut().find(|known| known.rule == event.rule && known.code == event.code) {
-            Some(known) if known.arguments.told() < event.arguments.told() => *known = event,
+            Some(known) if known.arguments.count() < event.arguments.count() => *known = event,
             Some(_) => {}
             None => self.events.push(event),
         }
@@ -158,7 +158,7 @@ impl PreparedRule {
         let nearest = |kind: QuantityKind| {
             let same = found.iter().filter(|quantity| quantity.kind == kind);
             same.min_by_key(|quantity| distance(&quantity.range))
-                .map(|quantity: &Quantity| self.rule.range.of(quantity))
+                .map(|quantity: &Quantity| self.rule.range.value_in(quantity))
         };
         let date = dates(sentence, known).into_iter().min_by_key(|(range, _)| distance(range));
         EventArguments {
@@ -314,15 +314,15 @@ mod tests {
     }
 
     #[test]
-    fn one_document_tells_an_event_once_with_its_place() {
+    fn a_document_has_an_event_once_with_its_place() {
         let body = "【远山科技：拟回购股份】远山科技4日公告。公司拟回购2亿元。公司拟回购3亿元。";
         assert_eq!(shown("远山科技拟回购", body), ["回购 600001.SH ¥200000000"]);
         let event = &found("远山科技拟回购", body).events[0];
         assert_eq!(event.field, TextField::Body);
         assert_eq!((&body[event.sentence.clone()], &body[event.trigger.clone()]), ("公司拟回购2亿元。", "拟回购"));
         // Two securities, and a sentence that names none.
-        let of_nobody = found("", "远山科技与岚石股份签约。公司拟回购1亿元。");
-        assert_eq!((of_nobody.events.len(), of_nobody.of_nobody), (0, 1));
+        let without_security = found("", "远山科技与岚石股份签约。公司拟回购1亿元。");
+        assert_eq!((without_security.events.len(), without_security.without_security), (0, 1));
         assert_eq!(found("", "远山科技公告，公司没有减持。").denied, 1);
     }
 

@@ -71,7 +71,7 @@ pub enum RangeEnd {
 }
 
 impl RangeEnd {
-    pub(super) fn of(self, quantity: &Quantity) -> f64 {
+    pub(super) fn value_in(self, quantity: &Quantity) -> f64 {
         match self {
             RangeEnd::Low => quantity.low,
             RangeEnd::Middle => (quantity.low + quantity.high) / 2.0,

@@ -74,7 +74,7 @@ pub fn signals(plan: &Plan, sources: &SignalSources<'_>, market: &Market, ctx: &
     }
     let mut batches: Vec<_> = sources.sets.iter().map(Set::batches).collect();
     let mut number = 0;
-    let (mut events, mut of_nobody, mut denied) = (0, 0, 0);
+    let (mut events, mut without_security, mut denied) = (0, 0, 0);
     for part in 0..parts {
         let docs = read(&sources.clean.path(part))?;
         let mut rows = Vec::with_capacity(batches.len());
@@ -99,7 +99,7 @@ pub fn signals(plan: &Plan, sources: &SignalSources<'_>, market: &Market, ctx: &
         };
         for found in &found {
             events += found.events.len();
-            of_nobody += found.of_nobody;
+            without_security += found.without_security;
             denied += found.denied;
         }
         for (row, doc) in docs.iter().enumerate() {
@@ -168,7 +168,7 @@ pub fn signals(plan: &Plan, sources: &SignalSources<'_>, market: &Market, ctx: &
     }
     if plan.reads_events() {
         report.fact("events_found", events);
-        report.fact("event_sentences_of_nobody", of_nobody);
+        report.fact("event_sentences_without_security", without_security);
         report.fact("event_sentences_denied", denied);
     }
     Ok((signals, report))

@@ -124,16 +124,16 @@ mod tests {
         };
         let all: Vec<CompanyEvent> = (0..20).map(event).collect();
         let expression = "sum(event.amount, events = 回购, days = 5) + count(events = 回购, days = 2)";
-        let whole = made(expression, &all);
+        let complete = made(expression, &all);
         for n in 1..all.len() {
             let until = all[n].known_at;
             let part = made(expression, &all[..n]);
             for t in 0..11 {
                 for i in 0..2 {
-                    let known = whole.known_at(t, i).filter(|known| *known < until);
-                    // What was known before the next event is as it is without that event.
+                    let known = complete.known_at(t, i).filter(|known| *known < until);
+                    // A value known before the next event is the value without that event.
                     if known.is_some() {
-                        assert_eq!(whole.raw.at(t, i).to_bits(), part.raw.at(t, i).to_bits(), "{n} {t} {i}");
+                        assert_eq!(complete.raw.at(t, i).to_bits(), part.raw.at(t, i).to_bits(), "{n} {t} {i}");
                     }
                 }
             }

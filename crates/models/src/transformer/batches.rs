@@ -49,7 +49,7 @@ impl<'a> TextBatches<'a> {
         Ok(TextBatches { texts, params, trained, piece: PIECE })
     }
 
-    /// The same texts in pieces of so many tokens, about.
+    /// These texts in pieces of about so many tokens.
     pub(super) fn in_pieces_of(self, piece: usize) -> TextBatches<'a> {
         TextBatches { piece, ..self }
     }

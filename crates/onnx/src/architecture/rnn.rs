@@ -1,4 +1,4 @@
-//! Recurrent encoders with recurrent decoders that this program trains: three graphs, as BART's. What a decoder remembers lies where other models have
+//! Recurrent encoders with recurrent decoders that this program trains: three graphs, as BART's. The decoder's state lies where other models have
 //! keys and values: its state and an LSTM's cell `[batch, 1, 1, hidden]` under `decoder`, and the encoder's vectors `[batch, 1, tokens, hidden]`, with
 //! their products that scores read, under `encoder`. A graph of the decoder reads one token of each text.
 
@@ -14,9 +14,9 @@ use super::{Wanted, first_token, give_layers, give_logits};
 use inkstone_base::{bail, ensure};
 
 /// The gates of a GRU in the order of ONNX (z, r, n) by their place in the weights of the inputs (n, r, z) and of the state (r, z, n).
-const OF_INPUTS: [usize; 3] = [2, 1, 0];
-const OF_STATE: [usize; 3] = [1, 0, 2];
-/// What a decoder remembers.
+const GATES_OF_INPUTS: [usize; 3] = [2, 1, 0];
+const GATES_OF_STATE: [usize; 3] = [1, 0, 2];
+/// Names of the values that a decoder keeps from step to step.
 const KEYS: &str = "encoder.key";
 const ROWS: &str = "encoder.value";
 const STATE: &str = "decoder.key";
@@ -95,8 +95,8 @@ impl Recurrent<'_> {
         }
         let none = graph.floats(&format!("{units} zeros"), &vec![0.0; units]);
         let (words, state, bias) = (split(graph, words, 3), split(graph, state, 3), split(graph, bias, 4));
-        let words = join(graph, &OF_INPUTS.map(|gate| words[gate]));
-        let state = join(graph, &OF_STATE.map(|gate| state[gate]));
+        let words = join(graph, &GATES_OF_INPUTS.map(|gate| words[gate]));
+        let state = join(graph, &GATES_OF_STATE.map(|gate| state[gate]));
         let bias = join(graph, &[bias[2], bias[1], bias[0], none, none, bias[3]]);
         Ok([words, state, bias])
     }

@@ -1,4 +1,4 @@
-//! Where a recurrent decoder looked in its source when it wrote each token.
+//! Alignment of a recurrent writer: the weights of attention over the source for each token that it wrote.
 
 use std::path::Path;
 

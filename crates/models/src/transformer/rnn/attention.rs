@@ -1,4 +1,4 @@
-//! Where a decoder looks: scores of the tokens of a source by the decoder's state, and the mean of their vectors by softmax.
+//! Attention of a decoder: scores of the tokens of a source by the decoder's state, and the mean of their vectors by softmax.
 
 use std::ops::Range;
 
@@ -72,7 +72,7 @@ impl<T: Real> SourceAttention<T> {
         Source { rows, keys, texts, last }
     }
 
-    /// What these texts look at by their states `[texts, width]`.
+    /// The mean of the source's vectors by the attention of these states `[texts, width]`.
     pub(super) fn look(&self, source: &Source<'_, T>, texts: &[usize], states: &[T]) -> Look<T> {
         let width = self.width;
         let queries = self.queries.as_ref().map_or_else(Vec::new, |queries| queries.forward(states));

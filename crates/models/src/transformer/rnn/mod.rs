@@ -84,7 +84,7 @@ pub struct RnnShape {
 #[derive(Clone, Copy)]
 enum RnnWeights {
     Tokens,
-    /// Of the direction from the first token on: from the inputs, from the state, their bias.
+    /// Weights of the direction from the first token on: from the inputs, from the state, their bias.
     Forward,
     ForwardState,
     ForwardBias,

@@ -43,7 +43,7 @@ impl RnnSeq2Seq {
         written
     }
 
-    /// Where the decoder looks when it writes `target`, whose last token may be the end, behind `source`. Fails without attention.
+    /// The weights of attention over `source` for each token of `target`, whose last token may be the end. Fails without attention.
     pub fn align(&self, source: &[u32], target: &[u32]) -> Result<Aligned> {
         self.check_attention()?;
         let ready = ReadyRnn::new(&self.shape, &self.values());
