@@ -146,10 +146,13 @@ fn studies(kinds: &[ListedKind], text: &mut String) {
 /// The arguments that are told, with their units.
 fn arguments(arguments: &EventArguments) -> String {
     let EventArguments { amount, price, percent, shares, date } = arguments;
-    let money = |yuan: f64| match yuan.abs() {
-        big if big >= 1e8 => message!("{:.4} 亿元", "CNY {:.4} 亿", yuan / 1e8),
-        big if big >= 1e4 => message!("{:.4} 万元", "CNY {:.4} 万", yuan / 1e4),
-        _ => message!("{yuan} 元", "CNY {yuan}"),
+    let money = |yuan: f64| {
+        let (hundred_million, ten_thousand, million) = (yuan / 1e8, yuan / 1e4, yuan / 1e6);
+        match yuan {
+            big if big >= 1e8 => message!("{hundred_million:.4} 亿元", "CNY {million:.2} million"),
+            big if big >= 1e4 => message!("{ten_thousand:.4} 万元", "CNY {million:.4} million"),
+            _ => message!("{yuan} 元", "CNY {yuan}"),
+        }
     };
     let parts = [
         amount.map(|amount| money(amount).to_string()),

@@ -204,6 +204,6 @@ fn events_are_listed_with_their_sentences_and_studied_by_kind() {
     assert_says(&refusal, &["factor[2].expression", "there is no [[event]] \"并购\"", "there are: 回购, 中标"]);
     edit(&file, "triggers = [\"中标\"]", "triggers = []");
     assert_says(&run(folder.path(), &["factor", "--headless"]).refusal(), &["event[1]", "triggers is missing"]);
-    let chinese = run(folder.path(), &["factor", "--headless", "--lang", "zh"]).refusal();
+    let chinese = run(folder.path(), &["factor", "--headless", "--lang", "zh"]).stderr;
     assert_says(&chinese, &["缺少 triggers", "没有 [[event]] \"并购\""]);
 }
