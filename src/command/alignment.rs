@@ -43,7 +43,7 @@ struct Aligned {
 pub(super) fn run(args: &Explain, global: &Global) -> Result<ExitCode> {
     let work = |ctx: &Ctx| {
         let aligner = Aligner::open(&args.model)?;
-        Ok((aligned(args, &aligner, ctx)?, aligner.fitted_until()?))
+        anyhow::Ok((aligned(args, &aligner, ctx)?, aligner.fitted_until()?))
     };
     if !is_batch(global) {
         let ctx = Ctx::new(global.threads.unwrap_or(0), global.seed.unwrap_or(1))?;

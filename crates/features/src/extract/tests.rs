@@ -10,6 +10,7 @@ use super::*;
 use inkstone_base::code::Code;
 use inkstone_base::data::{Document, Kind};
 use inkstone_corpus::clean::{CleanDocument, clean_to_frame};
+use inkstone_corpus::event::EventFinder;
 use inkstone_corpus::link::{Link, TextField, Via, links_to_frame};
 use inkstone_corpus::structure::{self, Measure};
 use inkstone_lab::factor::{Params, Plan, Within};
@@ -353,6 +354,7 @@ fn a_factor_counts_the_documents_that_a_feature_with_the_same_gate_reads() {
             clean: &clean,
             links: &links,
             gate: &gate,
+            events: &EventFinder::new(&[]),
             cutoff: Cutoff::Close,
             source_weights: &params.source_weights,
         };

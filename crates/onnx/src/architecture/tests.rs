@@ -158,7 +158,7 @@ fn recurrent_decoders_give_the_scores_of_pytorch_step_by_step() {
         let logits: Vec<Vec<Vec<f64>>> = serde_json::from_value(case["logits"].clone()).unwrap();
         let mut seen = 0;
         // In the third step the rows stand in another order, as those of a beam do.
-        let order = [[], &[0, 1, 2][..], &[2, 1, 0], &[0, 1, 2], &[0, 1, 2]];
+        let order: [&[usize]; 5] = [&[], &[0, 1, 2], &[2, 1, 0], &[0, 1, 2], &[0, 1, 2]];
         for (step, parents) in order.into_iter().enumerate() {
             let texts = if step < 2 { [0, 1, 2] } else { [2, 1, 0] };
             // Texts that have ended go on with any token.
