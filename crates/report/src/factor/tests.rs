@@ -256,7 +256,7 @@ fn documents_stand_behind_the_values_of_either_end() {
     let section = page.split("<section id=\"evidence\"").nth(1).unwrap().split("</section>").next().unwrap();
     let listed = |k: usize| section.contains(&format!("公司{k}公告"));
     // Five of either end; the eighth of fourteen has no document.
-    let expected: Vec<bool> = (0..14).map(|k| k < 5 || k >= 9).collect();
+    let expected: Vec<bool> = (0..14).map(|k| !(5..9).contains(&k)).collect();
     assert_eq!((0..14).map(listed).collect::<Vec<_>>(), expected, "{section}");
     assert!(section.contains("inkstone trace tone --date 2022-03-01 --code 600000"), "{section}");
 
