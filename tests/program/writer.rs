@@ -168,7 +168,7 @@ fn a_recurrent_writer_is_trained_written_with_and_aligned() {
     // The folder is trained on from, too, with tokens of its own in the place of some right ones.
     let json = train("on", &["--base", "titles", "--lr", "0.001", "--teacher-forcing", "0.5"]).finished();
     assert!(json["perplexity"].as_f64().unwrap() < 1.2, "{json:#}");
-    let lstm = ["--net", "lstm", "--attention", "dot", "--teacher-forcing", "0.8"];
+    let lstm = ["--net", "lstm", "--attention", "general", "--teacher-forcing", "0.8"];
     train("lstm", &[&lstm[..], &small[2..]].concat()).finished();
 
     let text = "公司发布公告，编号3。净利润大幅减少，订单不足。";
