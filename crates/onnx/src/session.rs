@@ -30,9 +30,6 @@ use inkstone_base::job::Ctx;
 use inkstone_base::language::{Message, Word};
 use inkstone_base::{bail, ensure, error, message};
 
-/// Products of whole numbers must not saturate on processors with AVX2 and without VNNI; others do not read this setting.
-const EXACT_INT8: &str = "session.x64quantprecision";
-
 /// The setting of ONNX Runtime for the folder of weights of a graph that is in memory.
 const WEIGHTS_FOLDER: &str = "session.model_external_initializers_file_folder_path";
 /// Time for which a run may go on after it was cancelled.
@@ -476,7 +473,6 @@ fn builder(runtime: &Runtime, cuda: Option<u32>, threads: usize, wanted: Wanted)
         .with_intra_threads(threads)?
         .with_inter_threads(1)?
         .with_memory_pattern(false)?
-        .with_config_entry(EXACT_INT8, "1")?
         .with_log_level(LogLevel::Verbose)?;
     if let Some(number) = cuda {
         // The longest batch of texts comes first, and the memory that it asks for serves the others. Keys and values grow with each

@@ -582,7 +582,7 @@ mod tests {
         let crash: Vec<_> = crash.filter(|path| path.to_string_lossy().contains("crash-")).collect();
         assert_eq!(crash.len(), 1);
         let text = std::fs::read_to_string(&crash[0]).unwrap();
-        for part in ["a cell outside of the screen", "terminal.rs", "80 x 24", "Factor: key 9", "serve"] {
+        for part in ["a cell outside of the screen", "terminal.rs", "80 x 24", "Factor: key 9", "panic_fmt"] {
             assert!(text.contains(part), "{part:?} is not in\n{text}");
         }
     }
