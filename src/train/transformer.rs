@@ -243,7 +243,7 @@ pub struct Writer {
     /// Model to train on from: a folder with config.json, model.safetensors and a tokenizer.
     ///
     /// 作为基础继续训练的模型：含 config.json、model.safetensors 与分词器的文件夹。
-    #[arg(long, value_name = "FOLDER", required_unless_present = "net", conflicts_with = "net")]
+    #[arg(long, value_name = "FOLDER", conflicts_with = "net")]
     pub base: Option<PathBuf>,
     /// Cell of a new recurrent encoder and decoder: gru or lstm. Its defaults are 20 epochs, 32 texts a step and a rate of 0.002.
     ///
@@ -507,6 +507,11 @@ pub(super) fn answers(args: &Answers, ctx: &Ctx) -> Result<Summary> {
 
 pub(super) fn writer(args: &Writer, ctx: &Ctx) -> Result<Summary> {
     let Tuned { corpus, output, fitted_until, training } = &args.tuned;
+    ensure!(
+        args.base.is_some() || args.net.is_some(),
+        "请用 --base 给出基础模型，或用 --net 给出新模型的单元（gru 或 lstm）",
+        "name a model to train on from with --base, or the cell of a new one (gru or lstm) with --net"
+    );
     ensure!(
         args.net.is_none() || corpus.input.as_os_str() != "-",
         "各行要读两遍，首先为词表：请用 --input 指定文件",

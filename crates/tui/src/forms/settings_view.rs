@@ -25,6 +25,7 @@ const NAMES: &[(&str, &str)] = &[
     ("tokenizer", "切词"),
     ("market", "交易日"),
     ("rewrite", "改写"),
+    ("event", "事件"),
     ("feature", "特征"),
     ("factor", "因子"),
     ("backtest", "回测"),

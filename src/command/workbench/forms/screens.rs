@@ -39,6 +39,7 @@ fn on(section: &str) -> String {
         "tokenizer",
         "market",
         "rewrite",
+        "event",
         "feature",
         "tone",
         "factor",
