@@ -188,7 +188,7 @@ pub enum Command {
     ///
     /// 检索项目的文档：按词、按语义或两者兼用，可以某一时刻为准，并给出命中的句子。
     Search(Search),
-    /// List the events that documents and tables tell, each with its sentence and its numbers, and study the returns around them.
+    /// List the events of documents and tables, each with its sentence and its numbers, and study the returns around them.
     ///
     /// 列出文档与事件表给出的事件，附所在句子与数字，并研究其前后的收益。
     Events(Events),

@@ -33,7 +33,7 @@ const NOTE: Word = Word(
 
 /// An alignment and whose it is.
 #[derive(Serialize)]
-struct Aligned {
+struct AlignedDocument {
     id: String,
     #[serde(flatten)]
     alignment: Alignment,
@@ -67,11 +67,11 @@ pub(super) fn run(args: &Explain, global: &Global) -> Result<ExitCode> {
 }
 
 /// The alignments of the documents that the flags name.
-fn aligned(args: &Explain, aligner: &Aligner, ctx: &Ctx) -> Result<Vec<Aligned>> {
+fn aligned(args: &Explain, aligner: &Aligner, ctx: &Ctx) -> Result<Vec<AlignedDocument>> {
     let target = args.target.as_deref();
     let Some(input) = &args.input else {
         let text = args.text.as_deref().context(Word("请给出 --input 或 --text", "give --input or --text"))?;
-        return Ok(vec![Aligned { id: "1".to_owned(), alignment: aligner.align(text, target)? }]);
+        return Ok(vec![AlignedDocument { id: "1".to_owned(), alignment: aligner.align(text, target)? }]);
     };
     let mut lines = Lines::open(input, format_of(args.format, Some(input)))?;
     let (mut all, mut block) = (Vec::new(), Block::default());
@@ -80,7 +80,7 @@ fn aligned(args: &Explain, aligner: &Aligner, ctx: &Ctx) -> Result<Vec<Aligned>>
             ctx.check()?;
             if args.ids.is_empty() || args.ids.iter().any(|id| *id == line.name()) {
                 let alignment = aligner.align(&line.text, target)?;
-                all.push(Aligned { id: line.name().into_owned(), alignment });
+                all.push(AlignedDocument { id: line.name().into_owned(), alignment });
             }
         }
     }

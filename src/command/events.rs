@@ -1,4 +1,4 @@
-//! `events`: the events of a project, each with the sentence that tells it, and the returns around them.
+//! `events`: the events of a project, each with its sentence, and the returns around them.
 
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -143,7 +143,7 @@ fn studies(kinds: &[ListedKind], text: &mut String) {
     }
 }
 
-/// The arguments that are told, with their units.
+/// The arguments that are given, with their units.
 fn arguments(arguments: &EventArguments) -> String {
     let EventArguments { amount, price, percent, shares, date } = arguments;
     let money = |yuan: f64| {

@@ -1,4 +1,4 @@
-//! The events of a project: those that its documents tell by the rules of the configuration, and those of tables.
+//! The events of a project: those that the rules of the configuration find in documents, and those of tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -41,7 +41,7 @@ pub struct EventQuery<'a> {
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ListedEvents {
     pub kinds: Vec<ListedKind>,
-    /// Sentences that tell an event and name no security for sure.
+    /// Sentences with a trigger that name no security for sure.
     pub sentences_without_security: u64,
     /// Sentences whose trigger is denied.
     pub sentences_denied: u64,
@@ -56,7 +56,7 @@ pub struct ListedKind {
     /// Events of documents that repeat an earlier one.
     pub repeats: usize,
     pub securities: usize,
-    /// Events that tell each argument.
+    /// Events with each argument.
     pub with: BTreeMap<&'static str, usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub study: Option<EventStudy>,
@@ -74,12 +74,12 @@ pub struct ListedEvent {
     pub name: String,
     /// True if it is of a document that repeats an earlier one.
     pub repeat: bool,
-    /// The place where it is told; none for rows of tables.
+    /// The place of the event in its document; none for rows of tables.
     #[serde(flatten)]
     pub place: Option<EventPlace>,
 }
 
-/// The sentence that tells an event.
+/// The sentence of an event.
 #[derive(Clone, Debug, Serialize)]
 pub struct EventPlace {
     pub doc_id: String,
@@ -220,8 +220,9 @@ fn read_corpus(
 }
 
 fn counts(kind: String, own: &[&ListedEvent]) -> ListedKind {
-    let with =
-        |is_told: fn(&EventArguments) -> bool| own.iter().filter(|listed| is_told(&listed.event.arguments)).count();
+    let with = |has_argument: fn(&EventArguments) -> bool| {
+        own.iter().filter(|listed| has_argument(&listed.event.arguments)).count()
+    };
     ListedKind {
         kind,
         events: own.len(),

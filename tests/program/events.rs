@@ -1,4 +1,4 @@
-//! Factors of events: buybacks whose size moves the price of the next day, as sentences tell them and as a vendor lists others.
+//! Factors of events: buybacks whose size moves the price of the next day, read from sentences and from the table of a vendor.
 
 use std::fmt::Write;
 use std::fs;

@@ -1,4 +1,4 @@
-//! A `[[event]]` table of the configuration: the words by which a kind of event is told, and those by which it is not.
+//! A `[[event]]` table of the configuration: the words that mark a kind of event, and those that rule it out.
 
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
@@ -86,7 +86,7 @@ impl EventRule {
         ensure!(
             !self.triggers.is_empty(),
             "缺少 triggers：请写出表明该事件的词，如 triggers = [\"拟*回购\"]",
-            "triggers is missing: write words by which the event is told, as triggers = [\"拟*回购\"]"
+            "triggers is missing: write words that mark the event, as triggers = [\"拟*回购\"]"
         );
         for (key, words) in [("triggers", &self.triggers), ("without", &self.without), ("negations", &self.negations)] {
             let is_empty = |word: &String| match key {

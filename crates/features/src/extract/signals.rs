@@ -223,7 +223,7 @@ struct ScoredDocument<'a> {
     source_weights: &'a BTreeMap<String, f64>,
 }
 
-/// The events of a document, and what their rules are called.
+/// The events of a document, and the finder that knows the names of their rules.
 struct DocumentEvents<'a> {
     finder: &'a EventFinder,
     events: &'a [FoundEvent],
@@ -258,7 +258,7 @@ impl ScoredDocument<'_> {
         if values.is_empty() { Err(refused) } else { Ok(values) }
     }
 
-    /// Value and weight of the document, or of an event that it tells, or the reason why a reading does not take it.
+    /// Value and weight of the document, or of an event in it, or the reason why a reading does not take it.
     fn take(&self, reading: &Reading, event: Option<&EventArguments>) -> Result<(f64, f64), &'static str> {
         let column = |feature: usize, column: Option<&str>| self.column(feature, column);
         let field = |field| match (field, event) {

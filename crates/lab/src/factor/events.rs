@@ -1,4 +1,4 @@
-//! Events of tables as signals of the readings that take them. They are no documents: kinds of documents and gates do not ask after them.
+//! Events of tables as signals of the readings that take them. They are no documents: kinds of documents and gates leave them alone.
 
 use super::expression::DocumentField;
 use super::plan::Reading;
@@ -44,7 +44,7 @@ fn signal(event: &CompanyEvent, reading: &Reading, number: usize, inputs: &Input
         value,
         weight,
         first: true,
-        // No document told it.
+        // The row of a table has no document.
         document: u32::MAX,
         reading: number as u32,
     })
@@ -108,7 +108,7 @@ mod tests {
         let shown = |row: Vec<f64>| row.iter().map(|x| format!("{x}")).collect::<Vec<_>>().join(" ");
         // The second one came after the close of the fourth, so the day is the fifth.
         assert_eq!(shown(row(&sum, 0)), "NaN 0.05 0.05 0.08 0.03 0.03 NaN");
-        assert!(row(&sum, 1).iter().all(|value| value.is_nan()), "no amount is told");
+        assert!(row(&sum, 1).iter().all(|value| value.is_nan()), "no amount is given");
         assert_eq!(sum.known_at(3, 0).unwrap().to_string(), "2024-01-05 15:00:00");
         let count = made("count(events = 回购 + 减持, days = 2)", &events);
         assert_eq!(shown(row(&count, 1)), "NaN NaN 2 2 NaN NaN NaN");

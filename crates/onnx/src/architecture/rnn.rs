@@ -33,7 +33,7 @@ struct Recurrent<'s> {
 /// The source as a decoder reads it: vectors, and what scores are computed of, `[batch, tokens, hidden]`; without attention the last states
 /// `[batch, 1, hidden]`.
 #[derive(Clone, Copy)]
-struct Source {
+struct SourceValues {
     rows: Value,
     keys: Value,
 }
@@ -182,14 +182,14 @@ impl Recurrent<'_> {
             let begun = graph.linear(last, "decoder.begin", self.hidden, self.hidden)?;
             let state = graph.op("Tanh", &[begun], &[]);
             let keys = if has_keys { self.product(graph, rows, "keys")? } else { rows };
-            let source = if looks { Source { rows, keys } } else { Source { rows: last, keys: last } };
+            let source = if looks { SourceValues { rows, keys } } else { SourceValues { rows: last, keys: last } };
             (source, state, state)
         } else {
             let rows = self.take(graph, ROWS, tokens);
             let keys = if has_keys { self.take(graph, KEYS, tokens) } else { rows };
             let state = self.take(graph, STATE, "one");
             let cell = if self.lstm { self.take(graph, CELL, "one") } else { state };
-            (Source { rows, keys }, state, cell)
+            (SourceValues { rows, keys }, state, cell)
         };
         let context = if looks { self.look(graph, source, state, seen)? } else { source.rows };
         let y = self.embed(graph, ids)?;
@@ -223,7 +223,7 @@ impl Recurrent<'_> {
     }
 
     /// The mean of the source's vectors that the attention chooses by the state, `[batch, 1, hidden]`.
-    fn look(&self, graph: &mut GraphWriter<'_>, source: Source, state: Value, seen: Value) -> Result<Value> {
+    fn look(&self, graph: &mut GraphWriter<'_>, source: SourceValues, state: Value, seen: Value) -> Result<Value> {
         let scores = if self.score == "additive" {
             let query = self.product(graph, state, "queries")?;
             let sum = graph.add(query, source.keys);

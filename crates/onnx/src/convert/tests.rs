@@ -21,7 +21,8 @@ fn architecture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/reference/architectures").join(name)
 }
 
-/// True, and told, where the processor's products of unsigned and signed bytes saturate: graphs in int8 then run, and give other numbers.
+/// True on a processor whose products of unsigned and signed bytes saturate, so that graphs in int8 run and give other numbers. Notes that their
+/// nearness was not tried.
 fn products_saturate() -> bool {
     #[cfg(target_arch = "x86_64")]
     let saturate = !is_x86_feature_detected!("avx512vnni") && !is_x86_feature_detected!("avxvnni");

@@ -96,7 +96,7 @@ pub(in crate::factor) const EVENT_FIELDS: [(&str, EventField); 4] = [
 ];
 
 impl EventField {
-    /// NaN where the event does not tell it.
+    /// NaN where the event has no such number.
     pub fn number(self, arguments: &EventArguments) -> f64 {
         let number = match self {
             EventField::Amount => arguments.amount,

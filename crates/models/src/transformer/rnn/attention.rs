@@ -20,7 +20,7 @@ pub(super) struct SourceAttention<T> {
 }
 
 /// The sources of a piece as a decoder reads them.
-pub(super) struct Source<'s, T> {
+pub(super) struct AttendedSource<'s, T> {
     /// The encoder's vectors `[tokens, width]`.
     pub(super) rows: &'s [T],
     /// K M `[tokens, width]`; empty where the score has no K.
@@ -31,8 +31,8 @@ pub(super) struct Source<'s, T> {
     pub(super) last: &'s [T],
 }
 
-/// A look at the source by each of some texts.
-pub(super) struct Look<T> {
+/// The attention of some texts to their sources in one step.
+pub(super) struct AttentionPass<T> {
     /// `[texts, width]`.
     pub(super) contexts: Vec<T>,
     /// The share of each token of a text's source; none without attention.
@@ -67,23 +67,23 @@ impl<T: Real> SourceAttention<T> {
         }
     }
 
-    pub(super) fn source<'s>(&self, rows: &'s [T], texts: &'s [Range<usize>], last: &'s [T]) -> Source<'s, T> {
+    pub(super) fn source<'s>(&self, rows: &'s [T], texts: &'s [Range<usize>], last: &'s [T]) -> AttendedSource<'s, T> {
         let keys = self.keys.as_ref().map_or_else(Vec::new, |keys| keys.forward(rows));
-        Source { rows, keys, texts, last }
+        AttendedSource { rows, keys, texts, last }
     }
 
     /// The mean of the source's vectors by the attention of these states `[texts, width]`.
-    pub(super) fn look(&self, source: &Source<'_, T>, texts: &[usize], states: &[T]) -> Look<T> {
+    pub(super) fn attend(&self, source: &AttendedSource<'_, T>, texts: &[usize], states: &[T]) -> AttentionPass<T> {
         let width = self.width;
         let queries = self.queries.as_ref().map_or_else(Vec::new, |queries| queries.forward(states));
         let mut contexts = Vec::with_capacity(states.len());
         if self.score == AttentionScore::None {
             texts.iter().for_each(|text| contexts.extend_from_slice(&source.last[text * width..][..width]));
-            return Look { contexts, shares: Vec::new(), queries };
+            return AttentionPass { contexts, shares: Vec::new(), queries };
         }
         contexts.resize(states.len(), T::default());
         let mut hidden = vec![T::default(); width];
-        let look = |(number, (text, context)): (usize, (&usize, &mut [T]))| {
+        let attend = |(number, (text, context)): (usize, (&usize, &mut [T]))| {
             let score = |row: usize| {
                 let row = row * width..(row + 1) * width;
                 let state = &states[number * width..][..width];
@@ -107,8 +107,8 @@ impl<T: Real> SourceAttention<T> {
             );
             shares
         };
-        let shares = texts.iter().zip(contexts.chunks_mut(width)).enumerate().map(look).collect();
-        Look { contexts, shares, queries }
+        let shares = texts.iter().zip(contexts.chunks_mut(width)).enumerate().map(attend).collect();
+        AttentionPass { contexts, shares, queries }
     }
 
     /// tanh(q + k).
@@ -118,7 +118,7 @@ impl<T: Real> SourceAttention<T> {
     }
 
     /// Gradients of zeros.
-    pub(super) fn begin_back(&self, source: &Source<'_, T>) -> SourceGradients<T> {
+    pub(super) fn begin_back(&self, source: &AttendedSource<'_, T>) -> SourceGradients<T> {
         let zeros = |count: usize| vec![T::default(); count];
         let square = if self.queries.is_some() { self.width * self.width } else { 0 };
         SourceGradients {
@@ -130,11 +130,11 @@ impl<T: Real> SourceAttention<T> {
         }
     }
 
-    /// Goes back from the gradient by the contexts of a look: adds to `to`, and to the gradient by the states.
+    /// Goes back from the gradient by the contexts of a step: adds to `to`, and to the gradient by the states.
     pub(super) fn back(
         &self,
-        source: &Source<'_, T>,
-        (texts, states, look): (&[usize], &[T], &Look<T>),
+        source: &AttendedSource<'_, T>,
+        (texts, states, attended): (&[usize], &[T], &AttentionPass<T>),
         by_contexts: &[T],
         to: &mut SourceGradients<T>,
         by_states: &mut [T],
@@ -146,9 +146,9 @@ impl<T: Real> SourceAttention<T> {
             }
             return;
         }
-        let mut by_queries = vec![T::default(); look.queries.len()];
+        let mut by_queries = vec![T::default(); attended.queries.len()];
         let mut hidden = vec![T::default(); width];
-        let each = texts.iter().zip(by_contexts.chunks(width)).zip(&look.shares).enumerate();
+        let each = texts.iter().zip(by_contexts.chunks(width)).zip(&attended.shares).enumerate();
         for (number, ((text, by_context), shares)) in each {
             let here = number * width..(number + 1) * width;
             let tokens = source.texts[*text].clone();
@@ -162,7 +162,7 @@ impl<T: Real> SourceAttention<T> {
                 let (state, by_state) = (&states[here.clone()], &mut by_states[here.clone()]);
                 match self.score {
                     AttentionScore::Additive => {
-                        self.hidden(&look.queries[here.clone()], &source.keys[row.clone()], &mut hidden);
+                        self.hidden(&attended.queries[here.clone()], &source.keys[row.clone()], &mut hidden);
                         add_scaled(&mut to.vector, &hidden, by_score);
                         let mut by: Vec<T> = self.vector.iter().map(|&value| value * by_score).collect();
                         through_tanh(&mut by, &hidden);
@@ -187,7 +187,7 @@ impl<T: Real> SourceAttention<T> {
     }
 
     /// Ends the way back: the gradients by the weights K, Q and v. That by the encoder's vectors is complete then.
-    pub(super) fn end_back(&self, source: &Source<'_, T>, to: &mut SourceGradients<T>) -> [Vec<T>; 3] {
+    pub(super) fn end_back(&self, source: &AttendedSource<'_, T>, to: &mut SourceGradients<T>) -> [Vec<T>; 3] {
         let mut keys = Vec::new();
         if let Some(layer) = &self.keys {
             layer.add_back(&to.keys, &mut to.rows);

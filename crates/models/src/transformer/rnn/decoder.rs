@@ -3,7 +3,7 @@
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-use super::attention::{Look, Source, SourceAttention, SourceGradients};
+use super::attention::{AttendedSource, AttentionPass, SourceAttention, SourceGradients};
 use super::{RnnShape, RnnWeights};
 use crate::neural::affine::{Affine, gather};
 use crate::neural::entropy::cross_entropy;
@@ -27,7 +27,7 @@ pub(super) struct RnnDecoder<'w, T> {
 pub(super) struct RnnStep<T> {
     /// The inputs of the cell, `[texts, 2 x width]`.
     x: Vec<T>,
-    pub(super) look: Look<T>,
+    pub(super) attended: AttentionPass<T>,
     pub(super) passed: StepPass<T>,
     /// The inputs of the layer before the words, `[texts, 3 x width]`.
     joined: Vec<T>,
@@ -44,7 +44,7 @@ pub(super) struct RnnPass<T> {
     /// The token before each row, and the right one.
     tokens: Vec<u32>,
     right: Vec<u32>,
-    /// Dropout of the vectors of tokens, and of the rows that words are told by.
+    /// Dropout of the vectors of tokens, and of the rows that words are predicted from.
     dropped: [Dropout<T>; 2],
 }
 
@@ -59,7 +59,7 @@ pub(super) struct RnnGradients<T> {
 impl<T> RnnPass<T> {
     /// The shares of the source at each step of the first text.
     pub(super) fn shares(self) -> impl Iterator<Item = Vec<T>> {
-        self.steps.into_iter().filter_map(|step| step.look.shares.into_iter().next())
+        self.steps.into_iter().filter_map(|step| step.attended.shares.into_iter().next())
     }
 }
 
@@ -87,13 +87,19 @@ impl<'w, T: Real> RnnDecoder<'w, T> {
     }
 
     /// Reads a token of each text behind the states and cells before; `y` are the tokens' vectors.
-    pub(super) fn step(&self, source: &Source<'_, T>, texts: &[usize], before: [&[T]; 2], y: &[T]) -> RnnStep<T> {
+    pub(super) fn step(
+        &self,
+        source: &AttendedSource<'_, T>,
+        texts: &[usize],
+        before: [&[T]; 2],
+        y: &[T],
+    ) -> RnnStep<T> {
         let width = self.width;
-        let look = self.attention.look(source, texts, before[0]);
-        let x = side_by_side(&[y, &look.contexts], width);
+        let attended = self.attention.attend(source, texts, before[0]);
+        let x = side_by_side(&[y, &attended.contexts], width);
         let passed = self.cell.step(&x, before);
-        let joined = side_by_side(&[&passed.states, &look.contexts, y], width);
-        RnnStep { x, look, passed, joined }
+        let joined = side_by_side(&[&passed.states, &attended.contexts, y], width);
+        RnnStep { x, attended, passed, joined }
     }
 
     /// The vectors of tokens.
@@ -101,7 +107,7 @@ impl<'w, T: Real> RnnDecoder<'w, T> {
         gather(self.tokens, self.width, tokens)
     }
 
-    /// The rows that words are told by, of joined ones.
+    /// The rows that words are predicted from, made of joined rows.
     fn rows(&self, joined: &[T]) -> Vec<T> {
         let mut rows = self.read.forward(joined);
         apply(&mut rows, tanh);
@@ -121,7 +127,7 @@ impl<'w, T: Real> RnnDecoder<'w, T> {
     /// else behind the likeliest one.
     pub(super) fn forward(
         &self,
-        source: &Source<'_, T>,
+        source: &AttendedSource<'_, T>,
         targets: &[&[u32]],
         forced: f64,
         rate: f64,
@@ -157,7 +163,7 @@ impl<'w, T: Real> RnnDecoder<'w, T> {
     }
 
     /// The loss of a pass, the sum over the tokens that are written, and its gradients.
-    pub(super) fn back(&self, source: &Source<'_, T>, pass: &RnnPass<T>) -> RnnGradients<T> {
+    pub(super) fn back(&self, source: &AttendedSource<'_, T>, pass: &RnnPass<T>) -> RnnGradients<T> {
         let (width, times) = (self.width, &pass.packed.times);
         let joined: Vec<T> = pass.steps.iter().flat_map(|step| &step.joined).copied().collect();
         let rows = self.rows(&joined);
@@ -200,7 +206,7 @@ impl<'w, T: Real> RnnDecoder<'w, T> {
             }
             slopes[start * 4 * width..][..here.len()].copy_from_slice(&here);
             (by_states, by_cells) = (states, cells);
-            self.attention.back(source, (texts, before[0], &step.look), &by_context, &mut to, &mut by_states);
+            self.attention.back(source, (texts, before[0], &step.attended), &by_context, &mut to, &mut by_states);
             pass.dropped[0].apply_from(&mut by_y, start * width);
             for (token, by) in pass.tokens[start..].iter().zip(by_y.chunks(width)) {
                 add(&mut by_tokens[*token as usize * width..][..width], by);

@@ -1,4 +1,4 @@
-//! The likeliest text, token by token, and what the decoder looked at.
+//! The likeliest text, token by token, and the attention of the decoder.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -37,7 +37,7 @@ impl RnnSeq2Seq {
             let step = ready.decoder.step(&source, &[0], [&states, &cells], &ready.decoder.vectors(&[token]));
             token = ready.decoder.likeliest(&step, &[0])[0];
             written.target.push(token);
-            written.shares.extend(step.look.shares);
+            written.shares.extend(step.attended.shares);
             (states, cells) = (step.passed.states, step.passed.cells);
         }
         written
@@ -51,8 +51,8 @@ impl RnnSeq2Seq {
         let texts = [(); 1].map(|()| 0..source.len());
         let read = ready.read(source, &texts, 0.0, &mut rng);
         let source = ready.decoder.attention.source(&read.rows, &texts, &read.last);
-        let whole = [&self.shape.ends[..1], target].concat();
-        let shares = ready.decoder.forward(&source, &[&whole], 1.0, 0.0, &mut rng).shares().collect();
+        let from_start = [&self.shape.ends[..1], target].concat();
+        let shares = ready.decoder.forward(&source, &[&from_start], 1.0, 0.0, &mut rng).shares().collect();
         Ok(Aligned { target: target.to_vec(), shares })
     }
 
