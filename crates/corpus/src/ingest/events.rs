@@ -36,18 +36,20 @@ pub(super) fn event(fields: &MappedRow<'_>) -> Result<CompanyEvent, RowFault> {
     Ok(CompanyEvent { code, kind, known_at, arguments })
 }
 
-/// Code, kind, the time at which a row was known, and the day of the event.
-type EventKey = (Code, String, NaiveDateTime, Option<NaiveDate>);
+/// Code, kind, the time at which a row was known, the day of the event, and the bits of its numbers, none of which is below zero.
+type EventKey = (Code, String, NaiveDateTime, Option<NaiveDate>, [Option<u64>; 4]);
 
 /// All events read so far.
 #[derive(Default)]
 pub(super) struct Events(BTreeMap<EventKey, CompanyEvent>);
 
 impl Events {
-    /// Takes a row. Gives back its code, kind and time if an earlier row has the same ones and the same day.
+    /// Takes a row. Gives back its code, kind and time if an earlier row is the same in all columns; two holders may sell on one day.
     pub(super) fn take(&mut self, event: CompanyEvent) -> Result<(), String> {
         let CompanyEvent { code, kind, known_at, arguments } = &event;
-        let key = (code.clone(), kind.clone(), *known_at, arguments.date);
+        let numbers = [arguments.amount, arguments.price, arguments.percent, arguments.shares];
+        let numbers = numbers.map(|number| number.map(f64::to_bits));
+        let key = (code.clone(), kind.clone(), *known_at, arguments.date, numbers);
         if self.0.contains_key(&key) {
             return Err(format!("{code} {kind} {known_at}"));
         }

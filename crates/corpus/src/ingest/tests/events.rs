@@ -14,6 +14,7 @@ fn events_keep_their_numbers_and_rows_that_say_too_little_are_set_aside() {
         "代码,事件类型,公告日期,金额(万元),占比(%),股数(万股),事件日期\n\
          600001,回购,2023-04-20,30000,2,,2023-05-01\n\
          600001,回购,2023-04-20,20000,1,,2023-05-01\n\
+         600001,回购,2023-04-20,30000,2,,2023-05-01\n\
          600001,减持,2023-04-20 10:30:00,,,150,\n\
          600002,,2023-04-20,1,,,\n\
          600002,回购,,1,,,\n\
@@ -24,7 +25,7 @@ fn events_keep_their_numbers_and_rows_that_say_too_little_are_set_aside() {
     );
     let events = Source { table: Table::Events, ..source("events", "events.csv") };
     let report = desk.run(std::slice::from_ref(&events));
-    assert_eq!((report.rows_in, report.rows_out, &report.facts["events"]), (9, 2, &2.into()));
+    assert_eq!((report.rows_in, report.rows_out, &report.facts["events"]), (10, 3, &3.into()));
     let reasons = [
         "event that an earlier row has",
         "no kind",
@@ -41,8 +42,10 @@ fn events_keep_their_numbers_and_rows_that_say_too_little_are_set_aside() {
     };
     let rows = read();
     let shown: Vec<String> = rows.iter().map(|r| format!("{} {} {}", r.code, r.kind, r.known_at)).collect();
-    assert_eq!(shown, ["600001.SH 减持 2023-04-20 10:30:00", "600001.SH 回购 2023-04-20 23:59:59"]);
-    let (sale, purchase) = (rows[0].arguments, rows[1].arguments);
+    let purchase = "600001.SH 回购 2023-04-20 23:59:59";
+    assert_eq!(shown, ["600001.SH 减持 2023-04-20 10:30:00", purchase, purchase], "only the same row twice is one");
+    let (sale, smaller, purchase) = (rows[0].arguments, rows[1].arguments, rows[2].arguments);
+    assert_eq!(smaller.amount, Some(2e8));
     assert_eq!((sale.amount, sale.shares), (None, Some(1.5e6)));
     assert_eq!((purchase.amount, purchase.percent, purchase.date), (Some(3e8), Some(0.02), "2023-05-01".parse().ok()));
     // A file that grows is read anew, and a table whose source is gone goes.
