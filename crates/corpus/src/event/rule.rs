@@ -8,13 +8,14 @@ use inkstone_base::{bail, ensure};
 use inkstone_text::Quantity;
 
 /// Words before a trigger that deny it.
-const NEGATIONS: [&str; 18] = [
+const NEGATIONS: [&str; 19] = [
     "尚未",
     "并未",
     "从未",
     "未曾",
     "未能",
     "未有",
+    "未实施",
     "没有",
     "并非",
     "否认",

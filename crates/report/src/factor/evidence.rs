@@ -22,9 +22,8 @@ pub(super) fn evidence(page: &FactorReport<'_>) -> SectionPart {
             word(&name.code),
             word(&name.name),
             figure(&signed(name.value, DECIMALS)),
-            figure(&name.quantile.to_string()),
+            figure(&if name.quantile == 0 { "–".to_owned() } else { name.quantile.to_string() }),
             figure(&count(name.documents as u64)),
-            word(&name.known_at.map_or_else(String::new, |time| time.format("%Y-%m-%d %H:%M").to_string())),
             wrapped(&Message::same(&name.title)),
         ]
     };
@@ -36,7 +35,6 @@ pub(super) fn evidence(page: &FactorReport<'_>) -> SectionPart {
         (words::VALUE, false),
         (words::QUANTILE, false),
         (words::DOCUMENT_COUNT, false),
-        (words::DOCUMENT_KNOWN_AT, true),
         (words::STRONGEST, true),
     ];
     let note = Language::ALL.map(|language| words::evidence_note(newest, &first.code, language));

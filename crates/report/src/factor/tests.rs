@@ -262,8 +262,11 @@ fn documents_stand_behind_the_values_of_either_end() {
 
     let mut few = made.newest.clone();
     few.names.truncate(7);
+    few.names.iter_mut().for_each(|name| name.quantile = 0);
     let page = factor_html(&FactorReport { newest: Some(&few), ..made.page() }).unwrap();
     for k in 0..7 {
         assert_eq!(page.matches(&format!("公司{k}公告")).count(), 1, "a name is listed once");
     }
+    let section = page.split("<section id=\"evidence\"").nth(1).unwrap().split("</section>").next().unwrap();
+    assert_eq!(section.matches("<td>–</td>").count(), 7, "a date without layers: {section}");
 }
