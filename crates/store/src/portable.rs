@@ -235,7 +235,7 @@ impl Portable {
         if place.is_empty() {
             return Ok(Rows::empty(kind));
         }
-        let frame = self.file.read(|mut reader| {
+        let frame = self.file.read_frame(|mut reader| {
             reader.set_metadata(self.notes.clone());
             reader.with_slice(Some((place.start, place.len()))).finish()
         })?;

@@ -138,7 +138,7 @@ impl ParquetRows {
             return Ok(DataFrame::empty());
         }
         let slice = Some((self.given, height));
-        self.file.read(|reader| reader.with_columns(Some(names)).with_slice(slice).finish()).with_context(|| {
+        self.file.read_frame(|reader| reader.with_columns(Some(names)).with_slice(slice).finish()).with_context(|| {
             message!("{} 从第 {} 行起无法继续读取", "{} cannot be read on from row {}", self.path(), self.given + 1)
         })
     }

@@ -117,7 +117,7 @@ impl ParquetColumns {
                 reader.finish().with_context(|| unreadable(&self.path))
             }
             ColumnSource::Foreign(foreign) => {
-                foreign.read(|reader| reader.with_columns(columns).with_slice(slice).finish())
+                foreign.read_frame(|reader| reader.with_columns(columns).with_slice(slice).finish())
             }
         }
     }

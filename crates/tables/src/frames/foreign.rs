@@ -36,7 +36,18 @@ impl ForeignParquet {
         &self.path
     }
 
-    /// Reads the file with `read`.
+    /// Reads a frame with `read`. Columns of different lengths are an error: the reader puts them into a frame unchecked.
+    pub fn read_frame(
+        &self,
+        read: impl FnOnce(ParquetReader<Cursor<Snapshot>>) -> PolarsResult<DataFrame>,
+    ) -> Result<DataFrame> {
+        let frame = self.read(read)?;
+        let equal = frame.columns().iter().all(|column| column.len() == frame.height());
+        let different = || error!("各列的行数不同", "its columns differ in their numbers of rows");
+        if equal { Ok(frame) } else { Err(different()).with_context(|| not_whole(&self.path)) }
+    }
+
+    /// Reads the file with `read`; for a table, see [`ForeignParquet::read_frame`].
     pub fn read<T>(&self, read: impl FnOnce(ParquetReader<Cursor<Snapshot>>) -> PolarsResult<T>) -> Result<T> {
         // The reader panics at pages that are damaged; on this thread alone that can be caught.
         let reader = ParquetReader::new(Cursor::new(self.bytes.clone())).read_parallel(ParallelStrategy::None);
@@ -76,7 +87,7 @@ pub fn read_foreign_parquet(path: &Path, columns: Option<&[&str]>) -> Result<Dat
     let foreign = ForeignParquet::open(path)?;
     foreign.check_table(|name| columns.is_none_or(|columns| columns.contains(&name)))?;
     let columns = columns.map(|names| names.iter().map(|&name| name.to_owned()).collect());
-    foreign.read(|reader| reader.with_columns(columns).finish())
+    foreign.read_frame(|reader| reader.with_columns(columns).finish())
 }
 
 #[cfg(test)]
@@ -99,7 +110,7 @@ mod tests {
         std::fs::write(&path, &bytes).unwrap();
         let foreign = ForeignParquet::open(&path).unwrap();
         File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
-        assert!(foreign.read(|reader| reader.finish()).unwrap().equals_missing(&frame));
+        assert!(foreign.read_frame(|reader| reader.finish()).unwrap().equals_missing(&frame));
     }
 
     #[test]
