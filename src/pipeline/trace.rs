@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use chrono::NaiveDate;
 
 use super::factor_builder::read_factor;
-use super::market::{lazy_market, market_with, named_securities};
+use super::market::{lazy_market, market_with, named_securities, relations};
 use super::results::read_signals;
 use super::stage::StageId;
 use super::state::State;
@@ -27,8 +27,11 @@ use inkstone_corpus::clean::clean_of_part;
 use inkstone_corpus::link::{codes_of, links_of_part};
 use inkstone_features::extract::{self, ExplainedText, FeatureSets, Gate, Inputs, KeptRow, explain};
 use inkstone_lab::backtest::{self, NamesTable};
-use inkstone_lab::factor::{Aggregate, Plan, Signal, TracedCell, TracedDate, TracedDay, TracedDocument, TracedName};
-use inkstone_market::{DaysAndNames, MarketAxes, Security};
+use inkstone_lab::factor::{
+    Aggregate, Contribution, GraphInputs, GraphTies, Plan, ReadingTrace, Signal, TracedCell, TracedDate, TracedDay,
+    TracedDocument, TracedName, TracedNeighbour,
+};
+use inkstone_market::{Calendar, DaysAndNames, MarketAxes, Security};
 use inkstone_store::Reader;
 use inkstone_tables::corpus::{Parts, texts_of, times_of};
 use inkstone_tables::frames;
@@ -56,7 +59,9 @@ struct TracedFactor {
     name: String,
     names: Arc<NamesOfDates>,
     plan: Plan,
+    /// In the order of their codes.
     signals: Vec<Signal>,
+    graphs: GraphTies,
     /// Securities with names for people ([`named_securities`]).
     named: Vec<Security>,
     /// Number of the first document of each part, and of all documents.
@@ -99,17 +104,20 @@ impl Tracer {
         let opened = self.open(factor, ctx)?;
         let table = &opened.names.table;
         let found = table.on(date)?.with_context(|| has_no_value(factor, table.dates(), date))?;
-        ctx.check()?;
-        let (market, plan) = (&opened.names.axes, &opened.plan);
+        let market = &opened.names.axes;
         let t = opened.date(date)?;
         let mut names: Vec<(TracedName, Option<u32>)> = Vec::new();
         for name in found.names {
+            ctx.check()?;
             let code = opened.code(&name.code)?;
-            let traced = plan.trace(&opened.signals_of(code), market, t, code);
-            let shares: Vec<_> = traced.iter().filter(|r| !r.control).flat_map(|r| &r.shares).collect();
-            let documents: BTreeMap<u32, bool> = shares.iter().map(|share| (share.document, share.first)).collect();
-            let largest = shares.iter().filter(|s| !s.contribution.is_nan());
-            let largest = largest.max_by(|a, b| a.contribution.abs().total_cmp(&b.contribution.abs()));
+            let traced = opened.trace(t, code);
+            let of_value = traced.iter().filter(|reading| !reading.control);
+            let shares: Vec<_> = of_value.flat_map(|r| r.shares.iter().map(|share| (r.share, share))).collect();
+            let documents: BTreeMap<u32, bool> =
+                shares.iter().map(|(_, share)| (share.document, share.first)).collect();
+            let size = |(part, share): &(f64, &Contribution)| (part * share.contribution).abs();
+            let largest = shares.iter().filter(|(_, share)| !share.contribution.is_nan());
+            let largest = largest.max_by(|a, b| size(a).total_cmp(&size(b)));
             let row = TracedName {
                 code: market.codes()[code].to_string(),
                 name: self.name_of(&opened, code, date),
@@ -124,7 +132,7 @@ impl Tracer {
                 blocked: name.blocked,
                 title: String::new(),
             };
-            names.push((row, largest.or(shares.last()).map(|share| share.document)));
+            names.push((row, largest.or(shares.last()).map(|(_, share)| share.document)));
         }
         names.sort_by(|a, b| b.0.value.total_cmp(&a.0.value).then_with(|| a.0.code.cmp(&b.0.code)));
         for k in 0..names.len() {
@@ -163,10 +171,10 @@ impl Tracer {
         let opened = self.open(factor, ctx)?;
         let (market, plan) = (&opened.names.axes, &opened.plan);
         let (t, i) = (opened.date(date)?, opened.code(code)?);
-        let traced = plan.trace(&opened.signals_of(i), market, t, i);
+        let traced = opened.trace(t, i);
         let wanted: BTreeSet<u32> = traced.iter().flat_map(|r| &r.shares).map(|share| share.document).collect();
         let known = documents_of(&self.project.clean(), &opened.starts, &wanted, true, ctx)?;
-        let cell = |reading: inkstone_lab::factor::ReadingTrace| -> Result<TracedCell> {
+        let cell = |reading: ReadingTrace| -> Result<TracedCell> {
             let mut documents = Vec::with_capacity(reading.shares.len());
             for share in &reading.shares {
                 let document = known.get(&share.document).context(Word(
@@ -198,6 +206,11 @@ impl Tracer {
                 reads: reads.collect(),
                 aggregate: serde_json::to_value(reading.aggregate)?.as_str().unwrap_or_default().to_owned(),
                 date: market.dates()[reading.date],
+                neighbour: (reading.name != i).then(|| TracedNeighbour {
+                    code: market.codes()[reading.name].to_string(),
+                    name: self.name_of(&opened, reading.name, date),
+                    share: reading.share,
+                }),
                 control: reading.control,
                 value: reading.value,
                 adds_up: reading.aggregate != Aggregate::Std,
@@ -356,7 +369,7 @@ impl Tracer {
         let params = self.config.find_factor(name)?;
         let names = self.names_of_dates(name, ctx)?;
         let project = &self.project;
-        let files = [project.securities(), project.names(), project.signals(name)];
+        let files = [project.securities(), project.names(), project.relations(), project.signals(name)];
         let file_times: Vec<FileTime> = files.into_iter().chain(project.clean().files()?).map(file_time).collect();
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         let same = |opened: &&Arc<TracedFactor>| {
@@ -366,11 +379,19 @@ impl Tracer {
             return Ok(opened.clone());
         }
         *read = None;
+        let (plan, signals) = (Plan::new(params)?, by_code(read_signals(name, project)?));
+        let relations = if plan.reads_relations() { relations(project)? } else { Vec::new() };
+        let calendar = Calendar::new(names.axes.dates().to_vec())?;
+        let days = (&calendar, self.config.market.cutoff);
+        let index_of = |code: &str| names.axes.index_of(code);
+        let inputs = GraphInputs { relations: &relations, rewired: None };
+        let graphs = GraphTies::new(&plan, days, index_of, &signals, &inputs);
         let opened = Arc::new(TracedFactor {
             name: name.to_owned(),
             names,
-            plan: Plan::new(params)?,
-            signals: by_code(read_signals(name, project)?),
+            plan,
+            signals,
+            graphs,
             named: named_securities(project)?,
             starts: starts(&project.clean())?,
             file_times,
@@ -436,10 +457,9 @@ impl TracedFactor {
         found.with_context(|| message!("{code} 不在行情表中", "{code} is not in the price table"))
     }
 
-    /// The signals of a code.
-    fn signals_of(&self, code: usize) -> Vec<Signal> {
-        let begin = self.signals.partition_point(|signal| (signal.code as usize) < code);
-        self.signals[begin..].iter().take_while(|signal| signal.code as usize == code).copied().collect()
+    /// The readings behind the value of a date and a code, by their numbers.
+    fn trace(&self, t: usize, i: usize) -> Vec<ReadingTrace> {
+        self.plan.trace(&self.signals, &self.graphs, &self.names.axes, t, i)
     }
 }
 

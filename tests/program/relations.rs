@@ -113,6 +113,10 @@ fn rewired<'j>(json: &'j Value, name: &str) -> Option<&'j Value> {
     factor(json, name)["lint"].as_array().unwrap().iter().find(|verdict| verdict["check"] == "rewired-graph")
 }
 
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value}"))
+}
+
 #[test]
 fn customers_tell_of_their_suppliers_by_a_table_of_relations() {
     let folder = tempfile::tempdir().unwrap();
@@ -126,6 +130,17 @@ fn customers_tell_of_their_suppliers_by_a_table_of_relations() {
     assert!(found > 0.4 && left.abs() < 0.1, "{verdict:#}");
     assert!(rewired(&json, "own").is_none());
     assert!(rewired(&json, "together").is_some());
+    // A value goes on to the documents of the customers, with their shares in it.
+    let way = ["trace", "customers", "--date", "2024-03-15", "--code", "600003"];
+    let traced = run(folder.path(), &way).finished();
+    let readings = traced["readings"].as_array().unwrap();
+    let codes: Vec<&str> = readings.iter().map(|r| r["neighbour"]["code"].as_str().unwrap()).collect();
+    assert_eq!(codes, customers(3).map(|j| format!("{}.SH", code(j))));
+    let by_share: f64 = readings.iter().map(|r| number(&r["neighbour"]["share"]) * number(&r["value"])).sum();
+    let name = &traced["date"]["names"][0];
+    assert!((by_share - number(&name["raw"])).abs() < 1e-9, "{traced:#}");
+    assert!(readings.iter().all(|r| !r["documents"].as_array().unwrap().is_empty()));
+    assert!(name["documents"].as_u64().unwrap() >= 2 && name["title"].as_str().unwrap().contains("点评"), "{name:#}");
     // Another table builds what reads it, and nothing else.
     let chain = fs::read_to_string(folder.path().join("chain.csv")).unwrap();
     fs::write(folder.path().join("chain.csv"), chain.clone() + "600001,600009,竞争,2024-02-01\n").unwrap();

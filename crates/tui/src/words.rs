@@ -181,6 +181,8 @@ words! {
     AGE: "距今", "age";
     SOURCE: "来源", "source";
     READING_OF: "读数", "reading";
+    NEIGHBOUR: "邻居", "neighbour";
+    SHARE: "份额", "share";
     REGRESSED_OUT: "仅用于中性化", "regressed out";
     NOT_SHARED_OUT: "标准差不能分摊到单篇", "a standard deviation has no parts";
     NO_DOCUMENTS_BEHIND: "这个值背后没有文档：它是填补的，或只由价格与其他因子算出。", "There are no documents behind this value: it was filled in, or is made of prices and other factors alone.";

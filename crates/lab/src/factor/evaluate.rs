@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::combine::combine;
 use super::expression::Function;
-use super::graph::{Ties, spread};
+use super::graph::{GraphTies, spread};
 use super::grid::{DayGrid, seconds};
 use super::plan::{DayNode, MarketField, RollingWindow};
 use super::{Aggregate, Factor, LookbackUnit, aggregate, process};
@@ -24,7 +24,7 @@ pub(super) struct World<'a> {
     pub(super) readings: &'a [DayGrid],
     pub(super) factors: &'a [&'a Factor],
     /// The graphs of the plan.
-    pub(super) graphs: &'a [Ties],
+    pub(super) graphs: &'a GraphTies,
 }
 
 /// A number for all cells, or one for each.
@@ -68,7 +68,7 @@ fn compute(node: &DayNode, world: &World<'_>, ctx: &Ctx) -> Result<Computed> {
         DayNode::Combine(rule, numbers) => {
             combine(numbers.iter().map(grid).collect::<Result<_>>()?, *rule, world.market, ctx)?
         }
-        DayNode::Spread(graph, inner) => spread(&grid(inner)?, &world.graphs[*graph], world.market, ctx)?,
+        DayNode::Spread(graph, inner) => spread(&grid(inner)?, &world.graphs.0[*graph], world.market, ctx)?,
     }))
 }
 

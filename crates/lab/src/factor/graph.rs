@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use chrono::Days;
+use chrono::{Days, NaiveDate};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -48,6 +48,24 @@ struct Tie {
     known: i64,
 }
 
+/// The ties of all graphs of a plan, by the numbers of the graphs.
+#[derive(Default)]
+pub struct GraphTies(pub(super) Vec<Ties>);
+
+impl GraphTies {
+    /// The ties of a plan's graphs; `index_of` gives the number of a code.
+    pub fn new(
+        plan: &Plan,
+        days: (&Calendar, Cutoff),
+        index_of: impl Fn(&str) -> Option<usize>,
+        signals: &[Signal],
+        inputs: &GraphInputs<'_>,
+    ) -> GraphTies {
+        let ties = |number| Ties::new(plan, number, days, &index_of, signals, inputs);
+        GraphTies((0..plan.graphs.len()).map(ties).collect())
+    }
+}
+
 /// The ties of a graph.
 pub(super) struct Ties {
     /// Ties sorted by name, neighbour and first date.
@@ -59,15 +77,15 @@ pub(super) struct Ties {
 }
 
 /// A neighbour of a name on a date.
-struct Neighbour {
-    number: usize,
-    weight: f64,
+pub(super) struct Neighbour {
+    /// Number of its code.
+    pub(super) number: usize,
+    pub(super) weight: f64,
     known: i64,
 }
 
 impl Ties {
-    /// The ties of a plan's graph of this number; `index_of` gives the number of a code.
-    pub(super) fn new(
+    fn new(
         plan: &Plan,
         number: usize,
         (calendar, cutoff): (&Calendar, Cutoff),
@@ -108,22 +126,27 @@ impl Ties {
         &self.all[begin..end]
     }
 
+    /// The neighbours of a name on a date.
+    pub(super) fn neighbours(&self, i: usize, dates: &[NaiveDate], t: usize) -> Vec<Neighbour> {
+        let pairs = self.of_name(i).chunk_by(|a, b| a.neighbour == b.neighbour);
+        pairs.filter_map(|ties| self.on(ties, dates, t)).collect()
+    }
+
     /// The neighbour on a date, from the ties of one pair.
-    fn on(&self, ties: &[Tie], calendar: &Calendar, t: usize) -> Option<Neighbour> {
+    fn on(&self, ties: &[Tie], dates: &[NaiveDate], t: usize) -> Option<Neighbour> {
         let there = ties.iter().filter(|tie| (tie.begin as usize..tie.end as usize).contains(&t));
         let (mut n, mut weight, mut known) = (0, 0.0, i64::MIN);
         for tie in there {
             n += 1;
-            weight += tie.weight * self.weight_of_age(calendar, tie.begin as usize, t);
+            weight += tie.weight * self.weight_of_age(dates, tie.begin as usize, t);
             known = known.max(tie.known);
         }
         (n >= self.fewest && weight > 0.0).then(|| Neighbour { number: ties[0].neighbour as usize, weight, known })
     }
 
-    fn weight_of_age(&self, calendar: &Calendar, begin: usize, t: usize) -> f64 {
+    fn weight_of_age(&self, dates: &[NaiveDate], begin: usize, t: usize) -> f64 {
         match self.window {
             Some(window) if window.decay != Decay::None => {
-                let dates = calendar.dates();
                 let age = match window.unit {
                     LookbackUnit::Trading => t - begin,
                     LookbackUnit::Natural => (dates[t] - dates[begin]).num_days() as usize,
@@ -148,7 +171,7 @@ impl Ties {
                 let day = t;
                 t += 1;
                 if first < last
-                    && let Some(neighbour) = self.on(&ties[first..last], calendar, day)
+                    && let Some(neighbour) = self.on(&ties[first..last], calendar.dates(), day)
                 {
                     return Some((day, neighbour));
                 }

@@ -39,7 +39,7 @@ use rayon::prelude::*;
 pub use control::Control;
 pub use expression::{DocumentField, DocumentNode, EventField, Expression, Function};
 pub use gate::Within;
-pub use graph::GraphInputs;
+pub use graph::{GraphInputs, GraphTies};
 pub use history::{Cause, History, HistoryFiles, RevisedValue, TableRun, revised_values, write_table};
 pub use params::Params;
 pub use plan::{Plan, Reading, check_feature_name};
@@ -47,13 +47,14 @@ pub(crate) use process::{NOTHING_LEFT, residuals};
 pub use rules::{Aggregate, Decay, Fill, Gaps, LookbackUnit, Standardise, Winsorise};
 pub use signals::{signals_from_frame, signals_to_frame};
 pub use table::Factor;
-pub use trace::{Contribution, ReadingTrace, TracedCell, TracedDate, TracedDay, TracedDocument, TracedName};
+pub use trace::{
+    Contribution, ReadingTrace, TracedCell, TracedDate, TracedDay, TracedDocument, TracedName, TracedNeighbour,
+};
 
 #[cfg(test)]
 pub(crate) use graph::{SPREAD, SpillOver};
 
 use evaluate::{World, day_is_over, evaluate};
-use graph::Ties;
 use grid::{DayGrid, seconds};
 use inkstone_base::data::{Report, TooLittle};
 use inkstone_base::job::Ctx;
@@ -151,10 +152,8 @@ pub fn build(plan: &Plan, inputs: &Inputs<'_>, params: &Params, ctx: &Ctx) -> Re
     let (value, controls) = match &plan.value {
         DayNode::Documents(number) if plan.controls.is_empty() => (readings.swap_remove(*number), Vec::new()),
         value => {
-            let (calendar, index_of) = (market.calendar(), |code: &str| market.index_of(code));
-            let ties =
-                |number| Ties::new(plan, number, (calendar, inputs.cutoff), &index_of, inputs.signals, &inputs.graphs);
-            let graphs: Vec<Ties> = (0..plan.graphs.len()).map(ties).collect();
+            let (days, index_of) = ((market.calendar(), inputs.cutoff), |code: &str| market.index_of(code));
+            let graphs = GraphTies::new(plan, days, index_of, inputs.signals, &inputs.graphs);
             let (cutoff, factors) = (inputs.cutoff, inputs.factors);
             let world = World { market, cutoff, readings: &readings, factors, graphs: &graphs };
             evaluate_all(value, &plan.controls, &world, ctx)

@@ -209,7 +209,7 @@ words! {
     TOO_SHORT_TO_ROLL: "日期太少：滚动 RankIC 需要 60 个因子日，滚动夏普比率需要 126 个交易日。", "Too few dates: a rolling RankIC needs 60 dates, a rolling Sharpe ratio 126 days.";
     NO_STYLES: "没有可比较的风格：价格表太短。", "There are no styles to compare with: the price table is too short.";
     NO_SAMPLES: "没有按规模、行业或覆盖划分的样本。", "There are no samples by size, industry or coverage.";
-    NO_EVIDENCE: "没有可列出的文档：因子没有自己的文档（如 spread 取邻居的值），或未在项目中计算。", "There are no documents to show: the factor has none of its own (as spread takes the values of neighbours), or was not built in a project.";
+    NO_EVIDENCE: "没有可列出的文档：因子不来自文本，或未在项目中计算。", "There are no documents to show: the factor does not come from texts, or was not built in a project.";
     NO_COVERAGE: "因子没有值。", "The factor has no values.";
     NO_STABILITY: "没有稳定性的数字。", "There are no figures on stability.";
     NO_TURNOVER: "没有换手。", "There is no turnover.";

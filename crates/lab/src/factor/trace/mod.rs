@@ -10,27 +10,33 @@
 //! | max, min, last | the number, shared by those that are it | the number |
 //! | std | nothing: a deviation is of all of them together | |
 //!
-//! A number that `spread` takes from neighbours has no documents here: trace the neighbours' own values to find them.
+//! Where `spread` takes numbers from neighbours, the readings are those of the neighbours that have documents, each with its share in the
+//! mean.
 //! Work on readings afterwards (arithmetic, ranks, neutralisation, z-scores) is of a whole cross-section and is not
 //! shared out among documents.
 
 mod rows;
 
 use chrono::NaiveDateTime;
+use rustc_hash::FxHashSet;
 
-pub use rows::{TracedCell, TracedDate, TracedDay, TracedDocument, TracedName};
+pub use rows::{TracedCell, TracedDate, TracedDay, TracedDocument, TracedName, TracedNeighbour};
 
-use super::plan::{DayNode, Plan, Reading};
-use super::{Aggregate, LookbackUnit, Signal, aggregate};
+use super::plan::{DayNode, Plan};
+use super::{Aggregate, GraphTies, LookbackUnit, Signal, aggregate};
 use inkstone_market::DaysAndNames;
 
-/// A reading of documents as it stood on one date for one security.
+/// A reading of documents as it stood on one date for one security: the security of the value, or a neighbour of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadingTrace {
     /// Number of the reading in the expression, from 0.
     pub reading: usize,
     /// Number of its date: the date of the value, or a date that the expression looks back to.
     pub date: usize,
+    /// Number of its security.
+    pub name: usize,
+    /// Share of the security in the mean that `spread` takes, over the neighbours with documents; 1 for the security of the value.
+    pub share: f64,
     /// True if the reading is only regressed out (`neutralise`).
     pub control: bool,
     pub aggregate: Aggregate,
@@ -62,24 +68,30 @@ pub struct Contribution {
 }
 
 impl Plan {
-    /// The documents of the readings behind the value of date `t` and code `i`, in the order of the expression, the latest date first;
-    /// those of controls come last. `signals` are the factor's, in any order.
-    pub fn trace(&self, signals: &[Signal], market: &impl DaysAndNames, t: usize, i: usize) -> Vec<ReadingTrace> {
-        let mut cells = Vec::new();
-        reach(&self.value, &[t], market, &mut cells);
-        order(&mut cells);
-        let mut controls = Vec::new();
-        self.controls.iter().for_each(|(_, node)| reach(node, &[t], market, &mut controls));
+    /// The documents of the readings behind the value of date `t` and code `i`, in the order of the expression, the latest date first, and
+    /// neighbours by their shares; those of controls come last. `signals` are the factor's, in the order of their codes.
+    pub fn trace(
+        &self,
+        signals: &[Signal],
+        graphs: &GraphTies,
+        market: &impl DaysAndNames,
+        t: usize,
+        i: usize,
+    ) -> Vec<ReadingTrace> {
+        let tracer = PlanTracer { plan: self, signals, graphs, market };
+        let traced = |node: &DayNode, control: bool| {
+            let mut reached = Vec::new();
+            tracer.reach(node, &[t], i, 1.0, &mut reached);
+            reached.into_iter().map(|place| tracer.read(place, control)).collect::<Vec<ReadingTrace>>()
+        };
+        let mut readings = traced(&self.value, false);
+        order(&mut readings);
+        let mut controls: Vec<ReadingTrace> = self.controls.iter().flat_map(|(_, node)| traced(node, true)).collect();
         order(&mut controls);
-        controls.retain(|cell| !cells.contains(cell));
-        let all = cells.into_iter().map(|cell| (cell, false)).chain(controls.into_iter().map(|cell| (cell, true)));
-        all.map(|((number, date), control)| {
-            let signals_of_code = signals.iter().filter(|s| s.reading as usize == number && s.code as usize == i);
-            let mut traced = trace_reading(&self.readings[number], signals_of_code, market, date, i);
-            (traced.reading, traced.control) = (number, control);
-            traced
-        })
-        .collect()
+        let cell = |reading: &ReadingTrace| (reading.reading, reading.date, reading.name);
+        controls.retain(|control| !readings.iter().any(|reading| cell(reading) == cell(control)));
+        readings.extend(controls);
+        readings
     }
 
     /// Features and columns that a reading's value is made of; none names the first column.
@@ -97,42 +109,141 @@ impl Plan {
     }
 }
 
-/// Readings in the order of the expression, of each the latest date first, each once.
-fn order(cells: &mut Vec<(usize, usize)>) {
-    cells.sort_by_key(|&(reading, date)| (reading, std::cmp::Reverse(date)));
-    cells.dedup();
+/// Readings in the order of the expression, of each the latest date first, on a date the largest share first, each once.
+fn order(readings: &mut Vec<ReadingTrace>) {
+    readings.sort_by(|a, b| {
+        let place = |reading: &ReadingTrace| (reading.reading, std::cmp::Reverse(reading.date));
+        place(a).cmp(&place(b)).then(b.share.total_cmp(&a.share)).then(a.name.cmp(&b.name))
+    });
+    let mut met = FxHashSet::default();
+    readings.retain(|reading| met.insert((reading.reading, reading.date, reading.name)));
 }
 
-/// The readings and dates that a node looks at to be known on these dates.
-fn reach(node: &DayNode, dates: &[usize], market: &impl DaysAndNames, cells: &mut Vec<(usize, usize)>) {
-    match node {
-        // What is said of neighbours is traced at the neighbours.
-        DayNode::Number(_) | DayNode::Market(_) | DayNode::Factor(_) | DayNode::Spread(..) => {}
-        DayNode::Documents(reading) => cells.extend(dates.iter().map(|&date| (*reading, date))),
-        DayNode::Binary(_, left, right) => {
-            reach(left, dates, market, cells);
-            reach(right, dates, market, cells);
+/// A reading on a date, of a security that has a share in the value.
+#[derive(Clone, Copy)]
+struct ReadingPlace {
+    reading: usize,
+    date: usize,
+    name: usize,
+    share: f64,
+}
+
+struct PlanTracer<'a, M> {
+    plan: &'a Plan,
+    /// In the order of their codes.
+    signals: &'a [Signal],
+    graphs: &'a GraphTies,
+    market: &'a M,
+}
+
+impl<M: DaysAndNames> PlanTracer<'_, M> {
+    /// The readings that a node takes for a name to be known on these dates.
+    fn reach(&self, node: &DayNode, dates: &[usize], name: usize, share: f64, reached: &mut Vec<ReadingPlace>) {
+        match node {
+            DayNode::Number(_) | DayNode::Market(_) | DayNode::Factor(_) => {}
+            DayNode::Documents(reading) => {
+                reached.extend(dates.iter().map(|&date| ReadingPlace { reading: *reading, date, name, share }));
+            }
+            DayNode::Binary(_, left, right) => {
+                self.reach(left, dates, name, share, reached);
+                self.reach(right, dates, name, share, reached);
+            }
+            DayNode::Single(_, inner)
+            | DayNode::Clip(inner, ..)
+            | DayNode::Across(_, inner)
+            | DayNode::Fill(_, inner) => self.reach(inner, dates, name, share, reached),
+            DayNode::Residual(value, on) => {
+                self.reach(value, dates, name, share, reached);
+                on.iter().for_each(|node| self.reach(node, dates, name, share, reached));
+            }
+            DayNode::Combine(_, numbers) => {
+                numbers.iter().for_each(|node| self.reach(node, dates, name, share, reached));
+            }
+            DayNode::Lag(days, inner) => {
+                let before: Vec<usize> = dates.iter().filter_map(|date| date.checked_sub(*days)).collect();
+                self.reach(inner, &before, name, share, reached);
+            }
+            DayNode::Rolling(_, window, inner) => {
+                let mut before: Vec<usize> = dates
+                    .iter()
+                    .flat_map(|&t| {
+                        (0..=t).rev().take_while(move |&s| age(window.unit, self.market, s, t) < window.days)
+                    })
+                    .collect();
+                before.sort_unstable();
+                before.dedup();
+                self.reach(inner, &before, name, share, reached);
+            }
+            DayNode::Spread(graph, inner) => {
+                for &t in dates {
+                    let neighbours = self.graphs.0[*graph].neighbours(name, self.market.dates(), t);
+                    let with_documents: Vec<(f64, Vec<ReadingPlace>)> = neighbours
+                        .into_iter()
+                        .map(|neighbour| {
+                            let mut places = Vec::new();
+                            self.reach(inner, &[t], neighbour.number, 1.0, &mut places);
+                            places.retain(|place| self.signals_of(place).next().is_some());
+                            (neighbour.weight, places)
+                        })
+                        .filter(|(_, places)| !places.is_empty())
+                        .collect();
+                    let weights: f64 = with_documents.iter().map(|(weight, _)| weight).sum();
+                    for (weight, places) in with_documents {
+                        let of_value = |place: ReadingPlace| ReadingPlace {
+                            share: place.share * share * weight / weights,
+                            ..place
+                        };
+                        reached.extend(places.into_iter().map(of_value));
+                    }
+                }
+            }
         }
-        DayNode::Single(_, inner) | DayNode::Clip(inner, ..) | DayNode::Across(_, inner) | DayNode::Fill(_, inner) => {
-            reach(inner, dates, market, cells)
-        }
-        DayNode::Residual(of, on) => {
-            reach(of, dates, market, cells);
-            on.iter().for_each(|node| reach(node, dates, market, cells));
-        }
-        DayNode::Combine(_, numbers) => numbers.iter().for_each(|node| reach(node, dates, market, cells)),
-        DayNode::Lag(days, inner) => {
-            let before: Vec<usize> = dates.iter().filter_map(|date| date.checked_sub(*days)).collect();
-            reach(inner, &before, market, cells);
-        }
-        DayNode::Rolling(_, window, inner) => {
-            let mut before: Vec<usize> = dates
-                .iter()
-                .flat_map(|&t| (0..=t).rev().take_while(move |&s| age(window.unit, market, s, t) < window.days))
-                .collect();
-            before.sort_unstable();
-            before.dedup();
-            reach(inner, &before, market, cells);
+    }
+
+    /// The signals that count in a reading.
+    fn signals_of(&self, place: &ReadingPlace) -> impl Iterator<Item = &Signal> {
+        let &ReadingPlace { reading: number, date, name, .. } = place;
+        let begin = self.signals.partition_point(|signal| (signal.code as usize) < name);
+        let end = self.signals.partition_point(|signal| (signal.code as usize) <= name);
+        let reading = &self.plan.readings[number];
+        let lives = self.market.lives(date, name);
+        self.signals[begin..end].iter().filter(move |s| {
+            lives
+                && s.reading as usize == number
+                && (s.date as usize) <= date
+                && s.value.is_finite()
+                && (s.first || !reading.first_only)
+                && age(reading.window.unit, self.market, s.date as usize, date) < reading.window.days
+        })
+    }
+
+    /// One reading of one cell, by the rules of [`aggregate::column`].
+    fn read(&self, place: ReadingPlace, control: bool) -> ReadingTrace {
+        let ReadingPlace { reading: number, date, name, share } = place;
+        let reading = &self.plan.readings[number];
+        let mut signals: Vec<Signal> = self.signals_of(&place).copied().collect();
+        signals.sort_by(|a, b| (a.date, a.known_at).cmp(&(b.date, b.known_at)).then(a.value.total_cmp(&b.value)));
+        let mut shares: Vec<Contribution> = signals
+            .iter()
+            .map(|s| {
+                let age = age(reading.window.unit, self.market, s.date as usize, date);
+                let weight = aggregate::weight_of_age(reading.window.decay, age, reading.window.days) * s.weight;
+                let Signal { document, date, known_at, first, value, .. } = *s;
+                Contribution { document, date, known_at, first, age, value, weight, contribution: f64::NAN }
+            })
+            .collect();
+        let known_at = shares.iter().map(|share| share.known_at).max();
+        let value = share_out(reading.aggregate, &mut shares, known_at);
+        ReadingTrace {
+            reading: number,
+            date,
+            name,
+            share,
+            control,
+            aggregate: reading.aggregate,
+            value,
+            known_at,
+            shares,
         }
     }
 }
@@ -143,38 +254,6 @@ fn age(unit: LookbackUnit, market: &impl DaysAndNames, s: usize, t: usize) -> us
         LookbackUnit::Trading => t - s,
         LookbackUnit::Natural => (market.dates()[t] - market.dates()[s]).num_days() as usize,
     }
-}
-
-/// One reading of one cell, by the rules of [`aggregate::column`].
-fn trace_reading<'a>(
-    reading: &Reading,
-    signals: impl Iterator<Item = &'a Signal>,
-    market: &impl DaysAndNames,
-    t: usize,
-    i: usize,
-) -> ReadingTrace {
-    let lives = market.lives(t, i);
-    let counts = |s: &&Signal| {
-        lives
-            && (s.date as usize) <= t
-            && s.value.is_finite()
-            && (s.first || !reading.first_only)
-            && age(reading.window.unit, market, s.date as usize, t) < reading.window.days
-    };
-    let mut signals: Vec<Signal> = signals.filter(counts).copied().collect();
-    signals.sort_by(|a, b| (a.date, a.known_at).cmp(&(b.date, b.known_at)).then(a.value.total_cmp(&b.value)));
-    let mut shares: Vec<Contribution> = signals
-        .iter()
-        .map(|s| {
-            let age = age(reading.window.unit, market, s.date as usize, t);
-            let weight = aggregate::weight_of_age(reading.window.decay, age, reading.window.days) * s.weight;
-            let Signal { document, date, known_at, first, value, .. } = *s;
-            Contribution { document, date, known_at, first, age, value, weight, contribution: f64::NAN }
-        })
-        .collect();
-    let known_at = shares.iter().map(|share| share.known_at).max();
-    let value = share_out(reading.aggregate, &mut shares, known_at);
-    ReadingTrace { reading: 0, date: t, control: false, aggregate: reading.aggregate, value, known_at, shares }
 }
 
 /// The number that documents make together; notes what each gave to it.

@@ -86,6 +86,9 @@ pub struct TracedCell {
     /// `mean`, `sum`, `count`, `max`, `min`, `last` or `std`.
     pub aggregate: String,
     pub date: NaiveDate,
+    /// The security whose reading it is, where `spread` took its number; none for the security of the value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub neighbour: Option<TracedNeighbour>,
     /// True if the reading is only regressed out.
     pub control: bool,
     /// Number of the reading; NaN without a document.
@@ -95,6 +98,16 @@ pub struct TracedCell {
     pub adds_up: bool,
     /// Documents, the largest contribution first.
     pub documents: Vec<TracedDocument>,
+}
+
+/// A neighbour that has a share in a value.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct TracedNeighbour {
+    pub code: String,
+    /// Name of the company on the date of the value; empty if no table has it.
+    pub name: String,
+    /// Share in the mean that `spread` takes, over the neighbours with documents.
+    pub share: f64,
 }
 
 /// A document behind a value.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::factor::{Decay, Inputs, Params, build};
+use crate::factor::{Decay, GraphInputs, Inputs, Params, SPREAD, SpillOver, Standardise, Winsorise, build};
 use inkstone_base::job::Ctx;
 use inkstone_market::Cutoff;
 use inkstone_market::Market;
@@ -33,13 +33,16 @@ fn a_mean_is_shared_out_by_weight_and_age() {
     let mut signals = vec![signal(7, 1, 9, 4.0), signal(3, 0, 9, 1.0)];
     signals[0].weight = 3.0;
     let params = Params { lookback: 3, decay: Decay::Exponential(0.5), ..Params::default() };
-    let traced = plan(&params, "tone").trace(&signals, &market(), 1, 0);
+    let traced = plan(&params, "tone").trace(&signals, &GraphTies::default(), &market(), 1, 0);
     let [trace] = &traced[..] else { panic!("{traced:?}") };
     assert_eq!(contributions(trace), [(3, 0.5 / 3.5), (7, 12.0 / 3.5)]);
     assert_eq!((trace.shares[0].age, trace.shares[0].weight, trace.value), (1, 0.5, 12.5 / 3.5));
     // The other name has none, and the older document falls out of the look-back.
-    assert!(plan(&params, "tone").trace(&signals, &market(), 1, 1)[0].value.is_nan());
-    assert_eq!(contributions(&plan(&params, "tone").trace(&signals, &market(), 3, 0)[0]), [(7, 4.0)]);
+    assert!(plan(&params, "tone").trace(&signals, &GraphTies::default(), &market(), 1, 1)[0].value.is_nan());
+    assert_eq!(
+        contributions(&plan(&params, "tone").trace(&signals, &GraphTies::default(), &market(), 3, 0)[0]),
+        [(7, 4.0)]
+    );
 }
 
 #[test]
@@ -53,13 +56,15 @@ fn what_documents_gave_sums_to_the_number_of_every_aggregate() {
         ("min(tone)", vec![-2.0, 0.0, 0.0, 0.0]),
         ("last(tone)", vec![0.0, 0.0, 1.5, 0.5]),
     ] {
-        let trace = plan(&Params::default(), expression).trace(&signals, &market(), 1, 0).remove(0);
+        let trace =
+            plan(&Params::default(), expression).trace(&signals, &GraphTies::default(), &market(), 1, 0).remove(0);
         let mut given: Vec<(u32, f64)> = contributions(&trace);
         given.sort_by_key(|(document, _)| *document);
         assert_eq!(given.iter().map(|(_, part)| *part).collect::<Vec<_>>(), by_hand, "{expression}");
         assert!((given.iter().map(|(_, part)| part).sum::<f64>() - trace.value).abs() < 1e-12, "{expression}");
     }
-    let spread = plan(&Params::default(), "std(tone)").trace(&signals, &market(), 1, 0).remove(0);
+    let spread =
+        plan(&Params::default(), "std(tone)").trace(&signals, &GraphTies::default(), &market(), 1, 0).remove(0);
     assert!(spread.value > 0.0 && spread.shares.iter().all(|share| share.contribution.is_nan()));
 }
 
@@ -67,8 +72,15 @@ fn what_documents_gave_sums_to_the_number_of_every_aggregate() {
 fn repeats_count_only_where_the_factor_counts_them() {
     let mut signals = [signal(0, 0, 9, 1.0), signal(1, 0, 10, 3.0)];
     signals[1].first = false;
-    let traced =
-        |first_only| plan(&Params { first_only, ..Params::default() }, "tone").trace(&signals, &market(), 0, 0);
+    let traced = |first_only| {
+        plan(&Params { first_only, ..Params::default() }, "tone").trace(
+            &signals,
+            &GraphTies::default(),
+            &market(),
+            0,
+            0,
+        )
+    };
     assert_eq!((traced(true)[0].value, traced(true)[0].shares.len()), (1.0, 1));
     assert_eq!((traced(false)[0].value, traced(false)[0].shares.len()), (2.0, 2));
 }
@@ -78,7 +90,7 @@ fn days_that_the_expression_looks_back_to_are_traced_too() {
     let signals = [signal(0, 0, 9, 1.0), signal(1, 2, 9, 5.0)];
     let params = Params { lookback: 1, neutralise: vec!["count(days = 2)".parse().unwrap()], ..Params::default() };
     let dates = |expression: &str| -> Vec<(usize, usize, bool)> {
-        let traced = plan(&params, expression).trace(&signals, &market(), 2, 0);
+        let traced = plan(&params, expression).trace(&signals, &GraphTies::default(), &market(), 2, 0);
         traced.iter().map(|trace| (trace.reading, trace.date, trace.control)).collect()
     };
     assert_eq!(dates("mean(tone) - lag(mean(tone), 2)"), [(0, 2, false), (0, 0, false), (1, 2, true)]);
@@ -106,10 +118,46 @@ fn a_trace_has_the_numbers_that_the_factor_was_built_of() {
         };
         let (factor, _) = build(&plan, &inputs, &params, &Ctx::new(1, 1).unwrap()).unwrap();
         for t in 0..market.dates().len() {
-            let trace = plan.trace(&signals, &market, t, 0).remove(0);
+            let trace = plan.trace(&signals, &GraphTies::default(), &market, t, 0).remove(0);
             let (raw, value) = (factor.raw.at(t, 0), trace.value);
             assert!(raw == value || raw.is_nan() && value.is_nan(), "{aggregate:?} {t}: {raw} {value}");
             assert!(raw.is_nan() || trace.known_at == factor.known_at(t, 0));
+        }
+    }
+}
+
+#[test]
+fn a_number_of_neighbours_is_traced_to_their_documents_by_their_shares() {
+    let mut world = SpillOver::planted(100);
+    let (market, cutoff) = (&world.market, Cutoff::Close);
+    let plain = Params { winsorise: Winsorise::None, standardise: Standardise::None, lookback: 1, ..Params::default() };
+    let twice = SPREAD.replace("tone", SPREAD);
+    let factors = [SPREAD, twice.as_str()].map(|expression| (expression, world.factor(expression, None)));
+    world.signals.sort_by_key(|signal| signal.code);
+    for ((expression, factor), hops) in factors.iter().zip(1..) {
+        let plan = plan(&plain, expression);
+        let relations = GraphInputs { relations: &world.relations, rewired: None };
+        let index_of = |code: &str| market.index_of(code);
+        let graphs = GraphTies::new(&plan, (market.calendar(), cutoff), index_of, &world.signals, &relations);
+        for (t, neighbours) in [(50, 3usize), (120, 4)] {
+            let readings = plan.trace(&world.signals, &graphs, market, t, 9);
+            let shares: f64 = readings.iter().map(|reading| reading.share).sum();
+            let value: f64 = readings.iter().map(|reading| reading.share * reading.value).sum();
+            assert!(readings.iter().all(|reading| reading.shares.len() == 1 && reading.name != 9 || hops == 2));
+            assert!(readings.windows(2).all(|pair| pair[0].share >= pair[1].share));
+            match hops {
+                1 => {
+                    assert_eq!(readings.len(), neighbours);
+                    assert!((shares - 1.0).abs() < 1e-12 && (value - factor.raw.at(t, 9)).abs() < 1e-12);
+                    // The tie that became known weighs 2, the others 1.
+                    let largest = if neighbours == 4 { 2.0 / 5.0 } else { 1.0 / 3.0 };
+                    assert!((readings[0].share - largest).abs() < 1e-12, "{}", readings[0].share);
+                }
+                // A name that is reached by two ways is listed once.
+                _ => {
+                    assert!((neighbours + 1..=neighbours * neighbours).contains(&readings.len()), "{}", readings.len())
+                }
+            }
         }
     }
 }

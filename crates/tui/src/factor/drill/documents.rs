@@ -29,7 +29,8 @@ impl Documents {
     pub(super) fn fill(&mut self, desk: &Desk<'_>) {
         let Some(cells) = self.asked.get() else { return };
         self.sheet.fill((&self.code, cells.len()), desk.language, || {
-            let columns = vec![
+            let of_neighbours = cells.iter().any(|cell| cell.neighbour.is_some());
+            let mut columns = vec![
                 number("reading", "#".to_owned(), 2),
                 number("gave", words::GAVE, 8),
                 number("value", words::WORTH, 7).at_least(60),
@@ -43,11 +44,15 @@ impl Documents {
                 text("id", Word("id", "id"), 16).on_paper(),
                 text("known-at", words::KNOWN_AT, 19).on_paper(),
             ];
+            if of_neighbours {
+                columns.insert(1, text("neighbour", words::NEIGHBOUR, 9));
+                columns.insert(2, number("share", words::SHARE, 5).at_least(60));
+            }
             let row = |cell: &TracedCell, document: &TracedDocument| {
                 let published = document.published_at;
                 // Several readings may have taken it; this one did.
                 let reading = if cells.len() > 1 { cell.reading.to_string() } else { String::new() };
-                let row = vec![
+                let mut row = vec![
                     Cell::count(Some(cell.reading as u64)).shown(reading),
                     Cell::number(document.contribution, |gave| figures::signed(gave, 4)),
                     Cell::number(document.value, |value| figures::number(value, 3)),
@@ -61,8 +66,16 @@ impl Documents {
                     Cell::text(document.doc_id.clone()),
                     Cell::of(Value::Time(document.known_at)),
                 ];
+                let neighbour = cell.neighbour.as_ref();
+                if of_neighbours {
+                    let heading = neighbour.map(|n| if n.name.is_empty() { &n.code } else { &n.name });
+                    row.insert(1, Cell::text(heading.cloned().unwrap_or_default()));
+                    let share = neighbour.map_or(1.0, |neighbour| neighbour.share);
+                    row.insert(2, Cell::number(share, |share| figures::number(share, 2)));
+                }
+                let code = neighbour.map_or(self.code.as_str(), |neighbour| &neighbour.code);
                 let style = look::of_sign(document.contribution, desk.workspace.red_up);
-                SheetRow { key: format!("{} {}", cell.reading, document.doc_id), style, cells: row }
+                SheetRow { key: format!("{} {code} {}", cell.reading, document.doc_id), style, cells: row }
             };
             let all = cells.iter().flat_map(|cell| cell.documents.iter().map(move |document| (cell, document)));
             (columns, all.map(|(cell, document)| row(cell, document)).collect())

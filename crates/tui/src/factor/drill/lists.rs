@@ -14,7 +14,7 @@ use super::{Drill, DrillLevel};
 use crate::context::PageContext;
 use crate::factor::words as own;
 use crate::{figures, look, width, words};
-use inkstone_lab::factor::{TracedCell, TracedDate, TracedDocument, TracedName};
+use inkstone_lab::factor::{TracedCell, TracedDate, TracedDocument, TracedName, TracedNeighbour};
 
 use inkstone_base::language::{Language, Word};
 
@@ -207,6 +207,10 @@ fn about_reading(context: &PageContext<'_>, cell: &TracedCell) -> String {
         figures::signed(cell.value, 4),
         cell.date
     );
+    if let Some(neighbour) = &cell.neighbour {
+        let TracedNeighbour { code, name, share } = neighbour;
+        text += &format!(" · {} {code} {name} × {}", context.say(words::NEIGHBOUR), figures::number(*share, 3));
+    }
     if cell.control {
         text += &format!(" · {}", context.say(words::REGRESSED_OUT));
     }

@@ -15,7 +15,7 @@ use inkstone_base::data::Kind;
 use inkstone_base::job::Ctx;
 use inkstone_base::language::Message;
 use inkstone_features::extract::{ExplainedBy, ExplainedSentence, ExplainedText, ExplainedWord};
-use inkstone_lab::factor::{TracedCell, TracedDate, TracedDay, TracedDocument, TracedName};
+use inkstone_lab::factor::{TracedCell, TracedDate, TracedDay, TracedDocument, TracedName, TracedNeighbour};
 
 fn time(text: &str) -> NaiveDateTime {
     NaiveDateTime::parse_from_str(text, "%Y-%m-%d %H:%M:%S").unwrap()
@@ -95,6 +95,7 @@ fn documents() -> Vec<TracedCell> {
         reads: vec!["tone".into()],
         aggregate: "mean".into(),
         date: "2024-10-31".parse().unwrap(),
+        neighbour: None,
         control,
         value: documents.iter().map(|d| d.contribution).sum(),
         adds_up: true,
@@ -261,6 +262,25 @@ fn the_way_goes_from_a_bar_to_the_weights_of_words_and_back_level_by_level() {
     let expected: Vec<String> = [7, 6, 4, 3, 2].map(|levels| crumbs[..levels].join(" › ")).to_vec();
     assert_eq!(ways, expected, "Esc goes back one level each");
     assert!(bench.screen(SMALL, "").contains("▲Q2"));
+}
+
+#[test]
+fn documents_of_neighbours_stand_beside_them_with_their_shares() {
+    let mut bench = bench(|w| {
+        w.tracing.as_mut().unwrap().documents = Arc::new(|_, _, _, _| {
+            let mut cells = documents();
+            let neighbour = |code: &str, name: &str, share| {
+                Some(TracedNeighbour { code: code.to_owned(), name: name.to_owned(), share })
+            };
+            cells[0].neighbour = neighbour("600519.SH", "贵州茅台", 0.75);
+            cells[1].neighbour = neighbour("600036.SH", "", 0.25);
+            Ok(cells)
+        });
+    });
+    let list = bench.screen(SMALL, "<enter><enter>");
+    let row = |name: &str| list.lines().find(|line| line.contains(name)).unwrap_or_else(|| panic!("{list}")).to_owned();
+    assert!(row("贵州茅台").contains("0.75") && row("600036.SH").contains("0.25"), "{list}");
+    assert!(list.contains("邻居 600519.SH 贵州茅台 × 0.750"), "{list}");
 }
 
 #[test]
