@@ -226,6 +226,7 @@ fn check(truth: &Truth, outcomes: &[Outcome]) -> Value {
         "notice": truth.notice,
         "rank_ic_1": beside(&truth.rank_ic_1, "tone", 1),
         "rank_ic_5": beside(&truth.rank_ic_5, "tone", 5),
+        "customers_rank_ic_1": beside(&truth.customers_rank_ic_1, "customers", 1),
         "placebo": {"found": found("placebo", 1).map(|s| s.mean), "p": found("placebo", 1).map(|s| s.p)},
         "documents": truth.documents,
         "rejects": truth.rejects,

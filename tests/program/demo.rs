@@ -110,25 +110,30 @@ fn from_nothing_to_exported_factors_in_one_command() {
         "factor learned",
         "factor placebo",
         "factor bert",
+        "factor customers",
         "backtest tone",
         "backtest learned",
         "backtest placebo",
         "backtest bert",
+        "backtest customers",
         "events tone",
         "events learned",
         "events placebo",
         "events bert",
+        "events customers",
         "extract tone · masked",
         "lint tone",
         "lint learned",
         "extract placebo · masked",
         "lint placebo",
         "lint bert",
+        "lint customers",
         "export",
         "report tone",
         "report learned",
         "report placebo",
         "report bert",
+        "report customers",
     ];
     assert_eq!(computed(&json), stages);
     for name in stages {
@@ -203,6 +208,22 @@ fn the_planted_rank_ic_is_found_within_its_interval() {
 }
 
 #[test]
+fn the_planted_spill_over_is_found_and_dies_when_its_graph_is_rewired() {
+    let (json, truth) = (whole().ran.finished(), whole().truth());
+    let planted = &truth["customers_rank_ic_1"];
+    let (low, high) = (planted["low"].as_f64().unwrap(), planted["high"].as_f64().unwrap());
+    let found = rank_ic(&json, "customers", 1);
+    let mean = found["mean"].as_f64().unwrap();
+    assert!((low..=high).contains(&mean) && found["t_nw"].as_f64().unwrap() > 3.0, "{found}, planted {low} to {high}");
+    assert_eq!(json["truth"]["customers_rank_ic_1"]["inside"], true);
+    let verdicts = factor(&json, "customers")["lint"].as_array().unwrap();
+    let verdict = verdicts.iter().find(|verdict| verdict["check"] == "rewired-graph").unwrap();
+    assert_eq!(verdict["standing"], "passed", "{verdict:#}");
+    let rewired = verdict["figures"]["rank_ic_rewired"].as_f64().unwrap();
+    assert!(rewired.abs() < mean / 2.0, "{rewired} of {mean}");
+}
+
+#[test]
 fn the_placebo_comes_to_nothing() {
     let (json, truth) = (whole().ran.finished(), whole().truth());
     let found = rank_ic(&json, "placebo", 1);
@@ -240,7 +261,7 @@ fn a_same_day_alignment_is_refused_and_marked_wherever_it_is_forced() {
     let forced = run(copy.path(), &[&same_day[..], &["--allow-lookahead"]].concat()).finished();
     let leak = rank_ic(&forced, "tone", 1)["mean"].as_f64().unwrap();
     assert!(leak > 2.0 * honest, "RankIC {leak} with look-ahead, {honest} without");
-    for name in ["tone", "learned", "placebo"] {
+    for name in ["tone", "learned", "placebo", "customers"] {
         assert_eq!(factor(&forced, name)["lookahead"], true);
         assert_says(factor(&forced, name)["alignment"].as_str().unwrap(), &["LOOK-AHEAD"]);
     }
@@ -284,7 +305,8 @@ fn a_changed_setting_computes_only_what_depends_on_it() {
     let again = || run(copy.path(), &["run", "--headless"]).finished();
 
     edit(&config, "min_names = 5", "min_names = 5\nquantiles = 3");
-    let all = |stage: &str| ["tone", "learned", "placebo", "bert"].map(|factor| format!("{stage} {factor}"));
+    let all =
+        |stage: &str| ["tone", "learned", "placebo", "bert", "customers"].map(|factor| format!("{stage} {factor}"));
     let stage_names = [&["export".to_owned()][..], &all("report")].concat();
     assert_eq!(computed(&again()), [&all("backtest")[..], &all("lint"), &stage_names].concat());
     let then_told =

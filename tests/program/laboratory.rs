@@ -28,7 +28,7 @@ fn the_demo_is_linted_and_its_planted_gap_is_named() {
     let bert = standing(&json, "bert", "masked-names");
     assert_eq!(bert, "skipped", "a contextual model reads again only when it is asked to");
     let looks = &json["factors"][0]["looks"];
-    assert_eq!((&looks["trials"], &looks["runs"], &looks["problems"]), (&4.into(), &4.into(), &0.into()));
+    assert_eq!((&looks["trials"], &looks["runs"], &looks["problems"]), (&5.into(), &5.into(), &0.into()));
     assert!(json["factors"][0]["events"]["groups"].as_array().unwrap().len() == 3);
 }
 
@@ -37,7 +37,7 @@ fn a_report_of_each_factor_needs_no_network_and_speaks_both_languages() {
     let copy = small().copy();
     edit(&copy.path().join("workbench.toml"), "[backtest]", "[report]\ncharts = [\"svg\"]\n\n[backtest]");
     let json = run(copy.path(), &["report", "--headless"]).finished();
-    assert_eq!(json["stages"].as_array().unwrap().last().unwrap()["stage"], "report bert");
+    assert_eq!(json["stages"].as_array().unwrap().last().unwrap()["stage"], "report customers");
     let folder = copy.path().join("reports/tone");
     let page = fs::read_to_string(folder.join("index.html")).unwrap();
     assert_says(&page, &["lang=\"zh-CN\"", "lang=\"en\"", "synthetic", "合成", "RankIC"]);

@@ -33,6 +33,7 @@ pub(super) fn planted(opened: &OpenProject) -> PlantedOf {
             "tone" => {
                 Some(PlantedTruth { rank_ic: vec![(1, figures(&truth.rank_ic_1)), (5, figures(&truth.rank_ic_5))] })
             }
+            "customers" => Some(PlantedTruth { rank_ic: vec![(1, figures(&truth.customers_rank_ic_1))] }),
             _ => None,
         }
     })

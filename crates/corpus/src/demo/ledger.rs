@@ -89,6 +89,9 @@ impl<'w, 'f> TruthLedger<'w, 'f> {
                 self.planting.add(&self.effect, i, day, overnight, story.tone, story.shock);
                 self.tones.add(day, i, story.tone);
                 self.placebo.add(day, i, f64::from(story.placebo));
+                for tie in self.world.supply_ties.iter().filter(|tie| tie.customer == i && tie.known_on(day)) {
+                    self.planting.spill_over(&self.effect, tie.supplier, day, story.tone);
+                }
             }
         }
         let row = |code: Option<String>| TruthRow {

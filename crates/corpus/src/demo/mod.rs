@@ -8,6 +8,7 @@
 //! date x code panels of at most 4,000 companies (200 MB at scale 20). Equal [`Params`] give equal bytes, whatever the thread count.
 
 mod calendar;
+mod chain;
 mod companies;
 mod desk;
 mod grammar;
@@ -49,7 +50,7 @@ pub use truth::{Effect, Phrases, Planted, SecurityCounts, SourceTruth, Truth};
 use vendor::{SHAPES, Wire};
 
 /// Counts up when the same parameters give other files for a reason outside the vocabulary files.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default)]
@@ -73,7 +74,7 @@ pub fn generator() -> Key {
     Key::of_parts(files.chain([VERSION.to_le_bytes().as_slice()]))
 }
 
-/// Writes a market below `dir`: `news/`, `reports/`, `prices.csv`, `securities.csv`, `truth_tone.parquet` and, when all of
+/// Writes a market below `dir`: `news/`, `reports/`, `prices.csv`, `securities.csv`, `relations.csv`, `truth_tone.parquet` and, when all of
 /// that is there, `truth.json`. The report counts documents; rows that a reader must refuse are in the truth.
 pub fn generate(dir: &Path, params: &Params, ctx: &Ctx) -> Result<(Truth, Report)> {
     let Params { scale, seed } = *params;
@@ -129,13 +130,16 @@ pub fn generate(dir: &Path, params: &Params, ctx: &Ctx) -> Result<(Truth, Report
         truth.securities = prices::write(&path, &world.companies, &world.calendar, &limits, &walk, seed, ctx)?;
         drop(walk);
         let TruthLedger { planting, tones, placebo, .. } = &ledger;
-        measured = Some(rank::planted(&world.companies, &limits, planting, tones, placebo, seed, ctx)?);
+        let ties = &world.supply_ties;
+        measured = Some(rank::planted(&world.companies, ties, &limits, planting, tones, placebo, seed, ctx)?);
         Ok(())
     })?;
-    [truth.rank_ic_1, truth.rank_ic_5, truth.rank_ic_same_day, truth.placebo_rank_ic_1] = measured.unwrap_or_default();
+    [truth.rank_ic_1, truth.rank_ic_5, truth.rank_ic_same_day, truth.placebo_rank_ic_1, truth.customers_rank_ic_1] =
+        measured.unwrap_or_default();
     let rows = companies::securities(&world.companies, &world.names, &world.calendar);
     truth.securities.rows = rows.len();
     write_securities(&dir.join("securities.csv"), &rows)?;
+    chain::write(&dir.join("relations.csv"), &world.supply_ties, &world.companies, &world.calendar)?;
     truth.rejects = truth.sources.values().flat_map(|s| s.rejects.values()).sum();
     disk::write_json(&truth_path, &truth)?;
 
@@ -157,6 +161,7 @@ fn effect() -> Effect {
     Effect {
         same_day: 0.026,
         drift: 0.008,
+        spill_over: 0.008,
         drift_shares: vec![0.35, 0.25, 0.16, 0.11, 0.08, 0.05],
         intraday_share: 0.6,
         first_mentions_only: true,

@@ -46,7 +46,6 @@ impl Planting {
     /// Adds the document with tone `tone` that can be traded on day `day` at the earliest. `overnight`: it came out
     /// when the exchanges were closed. `shock`: a further log return at once, for events that lock a name at its limit.
     pub(super) fn add(&mut self, effect: &Effect, i: usize, day: usize, overnight: bool, tone: f64, shock: f64) {
-        let days = self.overnight.len() / self.width;
         let at = |t: usize| t * self.width + i;
         let same_day = (effect.same_day * tone) as f32;
         self.overnight[at(day)] += shock as f32;
@@ -61,9 +60,21 @@ impl Planting {
             self.overnight[at(day)] += 0.4 * same_day;
             self.intraday[at(day)] += 0.6 * same_day;
         }
+        self.drift(effect, i, day, effect.drift * tone);
+    }
+
+    /// Adds what a document about a customer that can be traded on day `day` at the earliest does to a supplier.
+    pub(super) fn spill_over(&mut self, effect: &Effect, supplier: usize, day: usize, tone: f64) {
+        self.drift(effect, supplier, day, effect.spill_over * tone);
+    }
+
+    /// Adds a log return that comes over the days from the open of the next day on.
+    fn drift(&mut self, effect: &Effect, i: usize, day: usize, total: f64) {
+        let days = self.overnight.len() / self.width;
+        let at = |t: usize| t * self.width + i;
         for (k, share) in effect.drift_shares.iter().enumerate() {
             let (open, next) = (day + 1 + k, day + 2 + k);
-            let drift = effect.drift * share * tone;
+            let drift = total * share;
             if open < days {
                 self.intraday[at(open)] += (drift * effect.intraday_share) as f32;
             }

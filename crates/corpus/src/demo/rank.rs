@@ -7,6 +7,7 @@
 use anyhow::Result;
 use rayon::prelude::*;
 
+use super::chain::{self, SupplyTie};
 use super::companies::Company;
 use super::prices::{self, Planting, Walk};
 use super::truth::Planted;
@@ -114,32 +115,35 @@ fn standard_ranks(values: &[f64]) -> Option<Vec<f64>> {
     (norm > 0.0).then(|| ranks.iter().map(|r| r / norm).collect())
 }
 
-/// The planted correlations, in the order next day, next five days, same day, placebo next day.
+/// The planted correlations, in the order next day, next five days, same day, placebo next day, customers next day.
 pub(super) fn planted(
     companies: &[Company],
+    ties: &[SupplyTie],
     limits: &[f32],
     planting: &Planting,
     tones: &DailySums,
     placebo: &DailySums,
     seed: u64,
     ctx: &Ctx,
-) -> Result<[Planted; 4]> {
+) -> Result<[Planted; 5]> {
     let width = companies.len();
     let (tone, placebo) = (tones.factor(), placebo.factor());
+    let customers = chain::spread(&tone, width, ties);
     let pairing = |factor: &[f64], holding| Pairing::new(factor, limits, width, holding);
     let pairings = [
         pairing(&tone, Holding::FromNextOpen(1)),
         pairing(&tone, Holding::FromNextOpen(5)),
         pairing(&tone, Holding::SameDay),
         pairing(&placebo, Holding::FromNextOpen(1)),
+        pairing(&customers, Holding::FromNextOpen(1)),
     ];
-    let one = |redraw: u64| -> Result<[f64; 4]> {
+    let one = |redraw: u64| -> Result<[f64; 5]> {
         ctx.check()?;
         let walk = prices::walk(companies, limits, planting, seed, redraw);
         Ok(std::array::from_fn(|k| pairings[k].mean_ic(&walk, width)))
     };
     let n = redraws(width);
-    let draws: Vec<[f64; 4]> = ctx.install(|| (0..=n).into_par_iter().map(one).collect::<Result<_>>())?;
+    let draws: Vec<[f64; 5]> = ctx.install(|| (0..=n).into_par_iter().map(one).collect::<Result<_>>())?;
     let summary = |k: usize| {
         let values: Vec<f64> = draws[1..].iter().map(|d| d[k]).collect();
         let (mean, sd) = (mean(values.iter().copied()), std(&values));

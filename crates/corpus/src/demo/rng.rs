@@ -19,6 +19,8 @@ pub(super) enum Stream {
     Volume = 5,
     /// Rows that a reader must refuse.
     BadRows = 6,
+    /// Ties between suppliers and customers.
+    Relations = 7,
 }
 
 /// Generator number `n` of a stream.

@@ -9,6 +9,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use super::calendar::Calendar;
+use super::chain::{self, SupplyTie};
 use super::companies::{self, Company, NameVocabulary};
 use super::grammar::{Draft, Grammar};
 use super::rng::pick;
@@ -55,6 +56,7 @@ pub(super) struct World {
     pub(super) companies: Vec<Company>,
     /// Running sums of the companies' attention.
     attention: Vec<f64>,
+    pub(super) supply_ties: Vec<SupplyTie>,
     pub(super) seed: u64,
 }
 
@@ -70,7 +72,8 @@ impl World {
             Some(*sum)
         });
         let attention = running.collect();
-        Ok(World { grammar, names, placebo, calendar, companies, attention, seed })
+        let supply_ties = chain::supply_ties(companies.len(), seed);
+        Ok(World { grammar, names, placebo, calendar, companies, attention, supply_ties, seed })
     }
 
     /// The trading day whose names are in use on `date`: that day or the last before it.

@@ -178,12 +178,16 @@ fn prices_respect_the_limits_and_their_own_range() {
 #[test]
 fn the_tones_say_something_about_tomorrow_the_placebo_nothing() {
     let (_dir, truth) = market(1.0, 2);
-    let Truth { rank_ic_1, rank_ic_5, rank_ic_same_day, placebo_rank_ic_1, .. } = &truth;
-    for planted in [rank_ic_1, rank_ic_5, rank_ic_same_day, placebo_rank_ic_1] {
+    let Truth { rank_ic_1, rank_ic_5, rank_ic_same_day, placebo_rank_ic_1, customers_rank_ic_1, .. } = &truth;
+    for planted in [rank_ic_1, rank_ic_5, rank_ic_same_day, placebo_rank_ic_1, customers_rank_ic_1] {
         assert!((planted.low..planted.high).contains(&planted.realised), "{planted:?}");
     }
     assert!((0.05..0.08).contains(&rank_ic_1.mean) && rank_ic_1.low > 0.03, "{rank_ic_1:?}");
     assert!((0.05..0.08).contains(&rank_ic_5.mean) && rank_ic_5.low > 0.03, "{rank_ic_5:?}");
+    assert!(
+        (0.03..0.08).contains(&customers_rank_ic_1.mean) && customers_rank_ic_1.low > 0.02,
+        "{customers_rank_ic_1:?}"
+    );
     assert!(rank_ic_same_day.low > 0.12, "{rank_ic_same_day:?}");
     assert!(placebo_rank_ic_1.low < 0.0 && placebo_rank_ic_1.high > 0.0, "{placebo_rank_ic_1:?}");
 }

@@ -52,6 +52,8 @@ pub struct Truth {
     pub placebo: String,
     /// Mean RankIC of the placebo, bought at the open of T+1 and sold at the open of T+2.
     pub placebo_rank_ic_1: Planted,
+    /// Mean RankIC of the mean factor of a company's customers, bought at the open of T+1 and sold at the open of T+2.
+    pub customers_rank_ic_1: Planted,
 }
 
 /// Counts of the security table and the price table.
@@ -99,6 +101,8 @@ pub struct Effect {
     pub drift_shares: Vec<f64>,
     /// Share of each of those days' drift that comes between open and close.
     pub intraday_share: f64,
+    /// Over the same days as the drift, in all, on each company that supplies one that the document is about (`relations.csv`).
+    pub spill_over: f64,
     /// Only first mentions move prices.
     pub first_mentions_only: bool,
 }
