@@ -130,8 +130,7 @@ pub fn generate(dir: &Path, params: &Params, ctx: &Ctx) -> Result<(Truth, Report
         truth.securities = prices::write(&path, &world.companies, &world.calendar, &limits, &walk, seed, ctx)?;
         drop(walk);
         let TruthLedger { planting, tones, placebo, .. } = &ledger;
-        let ties = &world.supply_ties;
-        measured = Some(rank::planted(&world.companies, ties, &limits, planting, tones, placebo, seed, ctx)?);
+        measured = Some(rank::planted(&world, &limits, planting, tones, placebo, ctx)?);
         Ok(())
     })?;
     [truth.rank_ic_1, truth.rank_ic_5, truth.rank_ic_same_day, truth.placebo_rank_ic_1, truth.customers_rank_ic_1] =

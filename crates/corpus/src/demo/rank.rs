@@ -7,9 +7,9 @@
 use anyhow::Result;
 use rayon::prelude::*;
 
-use super::chain::{self, SupplyTie};
-use super::companies::Company;
+use super::chain;
 use super::prices::{self, Planting, Walk};
+use super::story::World;
 use super::truth::Planted;
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::{average_ranks, mean, std};
@@ -117,18 +117,17 @@ fn standard_ranks(values: &[f64]) -> Option<Vec<f64>> {
 
 /// The planted correlations, in the order next day, next five days, same day, placebo next day, customers next day.
 pub(super) fn planted(
-    companies: &[Company],
-    ties: &[SupplyTie],
+    world: &World,
     limits: &[f32],
     planting: &Planting,
     tones: &DailySums,
     placebo: &DailySums,
-    seed: u64,
     ctx: &Ctx,
 ) -> Result<[Planted; 5]> {
+    let World { companies, supply_ties, seed, .. } = world;
     let width = companies.len();
     let (tone, placebo) = (tones.factor(), placebo.factor());
-    let customers = chain::spread(&tone, width, ties);
+    let customers = chain::spread(&tone, width, supply_ties);
     let pairing = |factor: &[f64], holding| Pairing::new(factor, limits, width, holding);
     let pairings = [
         pairing(&tone, Holding::FromNextOpen(1)),
@@ -139,7 +138,7 @@ pub(super) fn planted(
     ];
     let one = |redraw: u64| -> Result<[f64; 5]> {
         ctx.check()?;
-        let walk = prices::walk(companies, limits, planting, seed, redraw);
+        let walk = prices::walk(companies, limits, planting, *seed, redraw);
         Ok(std::array::from_fn(|k| pairings[k].mean_ic(&walk, width)))
     };
     let n = redraws(width);

@@ -15,6 +15,9 @@ use crate::{figures, look, width};
 
 use inkstone_base::language::Language;
 
+/// Names of factors in the title.
+const NAMES: usize = 4;
+
 /// The factors there are, the one shown bright.
 pub(super) fn title<'a>(context: &PageContext<'_>, factor: &FactorPage, room: usize) -> Line<'a> {
     let factors = &context.workspace.factors;
@@ -22,11 +25,15 @@ pub(super) fn title<'a>(context: &PageContext<'_>, factor: &FactorPage, room: us
     if factors.len() > 1 {
         spans.push(Span::styled(format!("{}/{} ", factor.selected + 1, factors.len()), look::DIM));
     }
-    let each = (room.saturating_sub(20) / factors.len().clamp(1, 4)).max(8);
-    // With many factors the list begins at the one shown.
-    for (i, name) in factors.iter().enumerate().skip(factor.selected.saturating_sub(1)).take(4) {
+    let each = (room.saturating_sub(20) / factors.len().clamp(1, NAMES)).max(8);
+    // With many factors the list begins before the one shown.
+    let first = factor.selected.saturating_sub(1);
+    for (i, name) in factors.iter().enumerate().skip(first).take(NAMES) {
         let style = if i == factor.selected { look::KEY.patch(look::STRONG) } else { look::DIM };
         spans.push(Span::styled(format!("{} ", width::cut(name, each)), style));
+    }
+    if first + NAMES < factors.len() {
+        spans.push(Span::styled("… ", look::DIM));
     }
     Line::from(spans)
 }
