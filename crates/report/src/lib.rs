@@ -8,9 +8,18 @@
 //! use inkstone_report::{FactorReport, factor_html};
 //!
 //! let outcome = Outcome { factor: "tone".to_owned(), ..Outcome::default() };
-//! let manifest = &serde_json::Value::Null;
-//! let page =
-//!     FactorReport { outcome: &outcome, events: None, verdicts: &[], looks: None, beside: None, experiments: &[], manifest, note: "" };
+//! let (outcome, manifest) = (&outcome, &serde_json::Value::Null);
+//! let page = FactorReport {
+//!     outcome,
+//!     events: None,
+//!     verdicts: &[],
+//!     looks: None,
+//!     beside: None,
+//!     newest: None,
+//!     experiments: &[],
+//!     manifest,
+//!     note: "",
+//! };
 //! assert!(factor_html(&page)?.starts_with("<!doctype html>"));
 //! # anyhow::Ok(())
 //! ```
