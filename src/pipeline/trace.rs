@@ -206,7 +206,7 @@ impl Tracer {
                 reads: reads.collect(),
                 aggregate: serde_json::to_value(reading.aggregate)?.as_str().unwrap_or_default().to_owned(),
                 date: market.dates()[reading.date],
-                neighbour: (reading.name != i).then(|| TracedNeighbour {
+                neighbour: (reading.name != i || reading.share < 1.0).then(|| TracedNeighbour {
                     code: market.codes()[reading.name].to_string(),
                     name: self.name_of(&opened, reading.name, date),
                     share: reading.share,

@@ -17,6 +17,8 @@
 
 mod rows;
 
+use std::collections::BTreeMap;
+
 use chrono::NaiveDateTime;
 use rustc_hash::FxHashSet;
 
@@ -79,19 +81,16 @@ impl Plan {
         i: usize,
     ) -> Vec<ReadingTrace> {
         let tracer = PlanTracer { plan: self, signals, graphs, market };
-        let traced = |node: &DayNode, control: bool| {
-            let mut reached = Vec::new();
-            tracer.reach(node, &[t], i, 1.0, &mut reached);
-            reached.into_iter().map(|place| tracer.read(place, control)).collect::<Vec<ReadingTrace>>()
-        };
-        let mut readings = traced(&self.value, false);
-        order(&mut readings);
-        let mut controls: Vec<ReadingTrace> = self.controls.iter().flat_map(|(_, node)| traced(node, true)).collect();
+        let mut places = Vec::new();
+        tracer.reach(&self.value, &[t], i, 1.0, &mut places);
+        order(&mut places);
+        let mut controls = Vec::new();
+        self.controls.iter().for_each(|(_, node)| tracer.reach(node, &[t], i, 1.0, &mut controls));
         order(&mut controls);
-        let cell = |reading: &ReadingTrace| (reading.reading, reading.date, reading.name);
-        controls.retain(|control| !readings.iter().any(|reading| cell(reading) == cell(control)));
-        readings.extend(controls);
-        readings
+        let cells: FxHashSet<_> = places.iter().map(ReadingPlace::cell).collect();
+        controls.retain(|control| !cells.contains(&control.cell()));
+        let of_value = places.into_iter().map(|place| tracer.read(place, false));
+        of_value.chain(controls.into_iter().map(|place| tracer.read(place, true))).collect()
     }
 
     /// Features and columns that a reading's value is made of; none names the first column.
@@ -110,13 +109,13 @@ impl Plan {
 }
 
 /// Readings in the order of the expression, of each the latest date first, on a date the largest share first, each once.
-fn order(readings: &mut Vec<ReadingTrace>) {
-    readings.sort_by(|a, b| {
-        let place = |reading: &ReadingTrace| (reading.reading, std::cmp::Reverse(reading.date));
+fn order(places: &mut Vec<ReadingPlace>) {
+    places.sort_by(|a, b| {
+        let place = |place: &ReadingPlace| (place.reading, std::cmp::Reverse(place.date));
         place(a).cmp(&place(b)).then(b.share.total_cmp(&a.share)).then(a.name.cmp(&b.name))
     });
     let mut met = FxHashSet::default();
-    readings.retain(|reading| met.insert((reading.reading, reading.date, reading.name)));
+    places.retain(|place| met.insert(place.cell()));
 }
 
 /// A reading on a date, of a security that has a share in the value.
@@ -126,6 +125,12 @@ struct ReadingPlace {
     date: usize,
     name: usize,
     share: f64,
+}
+
+impl ReadingPlace {
+    fn cell(&self) -> (usize, usize, usize) {
+        (self.reading, self.date, self.name)
+    }
 }
 
 struct PlanTracer<'a, M> {
@@ -183,18 +188,25 @@ impl<M: DaysAndNames> PlanTracer<'_, M> {
                             let mut places = Vec::new();
                             self.reach(inner, &[t], neighbour.number, 1.0, &mut places);
                             places.retain(|place| self.signals_of(place).next().is_some());
+                            order(&mut places);
                             (neighbour.weight, places)
                         })
                         .filter(|(_, places)| !places.is_empty())
                         .collect();
                     let weights: f64 = with_documents.iter().map(|(weight, _)| weight).sum();
+                    // A name that is reached through several neighbours has the sum of its shares.
+                    let mut shares: BTreeMap<(usize, usize, usize), f64> = BTreeMap::new();
                     for (weight, places) in with_documents {
-                        let of_value = |place: ReadingPlace| ReadingPlace {
-                            share: place.share * share * weight / weights,
-                            ..place
-                        };
-                        reached.extend(places.into_iter().map(of_value));
+                        for place in places {
+                            *shares.entry(place.cell()).or_default() += place.share * share * weight / weights;
+                        }
                     }
+                    reached.extend(shares.into_iter().map(|((reading, date, name), share)| ReadingPlace {
+                        reading,
+                        date,
+                        name,
+                        share,
+                    }));
                 }
             }
         }
