@@ -107,7 +107,8 @@ impl Opened<FastText> {
             Some(JudgedDocument {
                 truth,
                 called,
-                ranked: ranked.into_iter().take(taken).map(|entry| entry.0).collect(),
+                // By reference: a vector collected of another in its place keeps the memory of all labels.
+                ranked: ranked.iter().take(taken).map(|entry| entry.0).collect(),
             })
         })
     }
