@@ -1,5 +1,6 @@
 //! Predictions for texts and vectors of words, in fastText's arithmetic.
 
+use std::cmp::Ordering;
 use std::sync::LazyLock;
 
 use super::{FastText, Form, Loss};
@@ -23,6 +24,11 @@ fn sigmoid(x: f32) -> f32 {
     }
 }
 
+/// The order of labels by their scores: the highest first, and of equals the last.
+pub(super) fn likelier(a: &(u32, f32), b: &(u32, f32)) -> Ordering {
+    b.1.total_cmp(&a.1).then(b.0.cmp(&a.0))
+}
+
 impl FastText {
     /// The mean of some rows of the input matrix, `[dim]`; zeros when there are none.
     pub fn hidden(&self, features: &[u32]) -> Vec<f32> {
@@ -36,16 +42,45 @@ impl FastText {
     /// The probability of each label as fastText gives it, which is 0.00001 above the true one; none for a text without
     /// any feature. Labels of `ova` and `ns` do not add up to 1.
     pub fn probabilities(&self, tokens: &[&str]) -> Option<Vec<f32>> {
+        let hidden = self.hidden_of_text(tokens)?;
+        Some(self.log_probabilities(&hidden).into_iter().map(f32::exp).collect())
+    }
+
+    /// The `most` likeliest labels with their probabilities, the likeliest first; of equals the last first, as fastText has them. Equals
+    /// are common with `ova` and `ns`, whose probabilities come from a table. A tree of labels is searched, not counted out.
+    pub fn likeliest(&self, tokens: &[&str], most: usize) -> Option<Vec<(u32, f32)>> {
+        let hidden = self.hidden_of_text(tokens)?;
+        let ranked = match &self.tree {
+            Some(tree) => tree.likeliest(most, |node| self.turning_right(node, &hidden)),
+            None => {
+                let mut scores: Vec<(u32, f32)> = (0..).zip(self.log_probabilities(&hidden)).collect();
+                if most < scores.len() {
+                    scores.select_nth_unstable_by(most, likelier);
+                    scores.truncate(most);
+                }
+                scores.sort_unstable_by(likelier);
+                scores
+            }
+        };
+        Some(ranked.into_iter().map(|(label, score)| (label, score.exp())).collect())
+    }
+
+    /// The hidden vector of a text; none without any feature, and for a model without labels.
+    fn hidden_of_text(&self, tokens: &[&str]) -> Option<Vec<f32>> {
         let features = self.dictionary.features(tokens);
-        if features.is_empty() || self.params.form != Form::Supervised {
-            return None;
-        }
-        let hidden = self.hidden(&features);
+        (self.params.form == Form::Supervised && !features.is_empty()).then(|| self.hidden(&features))
+    }
+
+    /// The probability of turning right at a node of the tree.
+    fn turning_right(&self, node: u32, hidden: &[f32]) -> f32 {
+        1.0 / (1.0 + (-self.output.dot_row(node, hidden)).exp())
+    }
+
+    fn log_probabilities(&self, hidden: &[f32]) -> Vec<f32> {
         if let Some(tree) = &self.tree {
-            let right = |node| 1.0 / (1.0 + (-self.output.dot_row(node, &hidden)).exp());
-            return Some(tree.log_probabilities(right).into_iter().map(f32::exp).collect());
+            return tree.log_probabilities(|node| self.turning_right(node, hidden));
         }
-        let mut output: Vec<f32> = self.logits(&hidden);
+        let mut output: Vec<f32> = self.logits(hidden);
         match self.params.loss {
             Loss::Softmax => {
                 let most = output.iter().copied().fold(f32::NEG_INFINITY, f32::max);
@@ -55,15 +90,7 @@ impl FastText {
             }
             Loss::Ns | Loss::Ova | Loss::Hs => output.iter_mut().for_each(|value| *value = sigmoid(*value)),
         }
-        Some(output.into_iter().map(|p| super::log(p).exp()).collect())
-    }
-
-    /// All labels by their probabilities, the likeliest first; of equals the last first, as fastText has them. Equals are
-    /// common with `ova` and `ns`, whose probabilities come from a table.
-    pub fn ranked(&self, tokens: &[&str]) -> Option<Vec<(u32, f32)>> {
-        let mut ranked: Vec<(u32, f32)> = (0..).zip(self.probabilities(tokens)?).collect();
-        ranked.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
-        Some(ranked)
+        output.into_iter().map(super::log).collect()
     }
 
     /// The product of each row of the output matrix and a hidden vector.

@@ -62,7 +62,7 @@ fn its_models_say_the_same_here() {
             let vector = model.sentence_vector(&tokens);
             assert!(close(&vector, &expected.sentences[i]), "{name}, {text}: {vector:?}");
             let Some(predictions) = expected.predictions.get(i) else { continue };
-            let ranked = model.ranked(&tokens).unwrap_or_default();
+            let ranked = model.likeliest(&tokens, usize::MAX).unwrap_or_default();
             assert_eq!(ranked.len(), predictions.len(), "{name}, {text}");
             for ((label, p), (their_p, their_label)) in ranked.iter().zip(predictions) {
                 assert_eq!(&*model.dictionary().labels()[*label as usize], their_label, "{name}, {text}");

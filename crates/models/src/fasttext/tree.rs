@@ -2,10 +2,14 @@
 
 use anyhow::Result;
 
+use super::predict::likelier;
 use inkstone_base::ensure;
 
 /// The count that fastText gives a node that is not made yet.
 const UNMADE: i64 = 1_000_000_000_000_000;
+
+/// By so much at the most a score rises at a node, as fastText takes the logarithm of a probability and 0.00001.
+const MOST_RISE: f32 = 2e-5;
 
 /// Nodes from the root down to each output: inner nodes are rows of the output matrix; turning right is 1.
 #[derive(Clone, Debug)]
@@ -88,6 +92,33 @@ impl Tree {
         }
         found
     }
+
+    /// The `most` likeliest outputs with the logarithms of their probabilities, the likeliest first; `right` is as above. A branch is
+    /// passed over where no output can be one of them, so that few of many nodes are seen.
+    pub(super) fn likeliest(&self, most: usize, right: impl Fn(u32) -> f32) -> Vec<(u32, f32)> {
+        let longest = self.paths.iter().map(Vec::len).max().unwrap_or(0);
+        let rise = MOST_RISE * longest as f32;
+        let mut found: Vec<(u32, f32)> = Vec::new();
+        let mut open = vec![((2 * self.leaves as u32).saturating_sub(2), 0.0)];
+        while let Some((node, score)) = open.pop() {
+            if found.len() == most && found.last().is_none_or(|least| score + rise < least.1) {
+                continue;
+            }
+            let Some(inner) = (node as usize).checked_sub(self.leaves) else {
+                let output = (node, score);
+                found.insert(found.partition_point(|other| likelier(other, &output).is_lt()), output);
+                found.truncate(most);
+                continue;
+            };
+            let p = right(inner as u32);
+            let [left, to_right] = self.children[inner];
+            let mut branches = [(left, score + super::log(1.0 - p)), (to_right, score + super::log(p))];
+            // The likelier branch is gone down first.
+            branches.sort_unstable_by(|a, b| a.1.total_cmp(&b.1));
+            open.extend(branches);
+        }
+        found
+    }
 }
 
 #[cfg(test)]
@@ -104,5 +135,30 @@ mod tests {
         let expected = [1, 2, 3, 3].map(|n| n as f32 * (0.5f64 + 1e-5).ln() as f32);
         assert!(p.iter().zip(expected).all(|(p, e)| (p - e).abs() < 1e-6), "{p:?}");
         assert!(Tree::new(&[5]).path(0).is_empty());
+    }
+
+    #[test]
+    fn a_search_of_the_tree_finds_the_likeliest_outputs_and_passes_most_nodes_over() {
+        let counts: Vec<u64> = (1..=2000).rev().map(|count| count / 7 + 1).collect();
+        let tree = Tree::new(&counts);
+        for seed in 0..20u64 {
+            // Probabilities as of a trained model, mostly near 0 and 1; some are exactly that, so that outputs are equal.
+            let right = |node: u32| {
+                let x = crate::random::Random::new([seed, u64::from(node), 0]).unit();
+                1.0 / (1.0 + (-24.0 * (x - 0.5)).exp())
+            };
+            let mut all: Vec<(u32, f32)> = (0..).zip(tree.log_probabilities(right)).collect();
+            all.sort_unstable_by(likelier);
+            for most in [0, 1, 5, 100, 2000] {
+                let seen = std::cell::Cell::new(0);
+                let found = tree.likeliest(most, |node| {
+                    seen.set(seen.get() + 1);
+                    right(node)
+                });
+                assert_eq!(found, all[..most], "{seed} {most}");
+                assert!(most > 5 || seen.get() < 400, "{seed} {most}: {} nodes", seen.get());
+            }
+        }
+        assert_eq!(Tree::new(&[5]).likeliest(3, |_| 0.5), [(0, 0.0)]);
     }
 }

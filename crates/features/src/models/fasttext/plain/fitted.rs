@@ -34,13 +34,12 @@ impl Opened<FastText> {
     }
 
     /// The labels that a text is called: those that are likelier than not with one versus all, else the likeliest one.
-    fn called(&self, ranked: &[(u32, f32)]) -> Vec<u32> {
-        let several = self.model.params().loss == Loss::Ova;
-        let likely = |entry: &&(u32, f32)| if several { entry.1 > 0.5 } else { true };
-        let taken = if several { ranked.len() } else { 1 };
-        let mut called: Vec<u32> = ranked.iter().take(taken).filter(likely).map(|entry| entry.0).collect();
-        called.sort_unstable();
-        called
+    fn called(&self, terms: &[&str]) -> Option<Vec<u32>> {
+        if self.model.params().loss != Loss::Ova {
+            return Some(self.model.likeliest(terms, 1)?.into_iter().map(|entry| entry.0).collect());
+        }
+        let probabilities = self.model.probabilities(terms)?;
+        Some((0..).zip(probabilities).filter(|&(_, p)| p > 0.5).map(|entry| entry.0).collect())
     }
 }
 
@@ -102,14 +101,11 @@ impl Opened<FastText> {
             let mut truth: Vec<u32> = labels.iter().filter_map(|label| self.model.dictionary().label(label)).collect();
             truth.sort_unstable();
             truth.dedup();
-            let ranked = self.model.ranked(terms).filter(|_| !truth.is_empty())?;
-            let called = self.called(&ranked);
-            Some(JudgedDocument {
-                truth,
-                called,
-                // By reference: a vector collected of another in its place keeps the memory of all labels.
-                ranked: ranked.iter().take(taken).map(|entry| entry.0).collect(),
-            })
+            if truth.is_empty() {
+                return None;
+            }
+            let ranked = self.model.likeliest(terms, taken)?.into_iter().map(|entry| entry.0).collect();
+            Some(JudgedDocument { truth, called: self.called(terms)?, ranked })
         })
     }
 
@@ -152,17 +148,15 @@ impl Fitted for Opened<FastText> {
         let names = self.model.label_names();
         let (mut texts, mut numbers) = (Vec::with_capacity(lines.len()), Vec::with_capacity(lines.len() * names.len()));
         for line in lines {
-            let ranked = self.with_labels_and_terms(line, |_, terms| self.model.ranked(terms));
-            let Some(ranked) = ranked else {
+            let read = self
+                .with_labels_and_terms(line, |_, terms| Some((self.called(terms)?, self.model.probabilities(terms)?)));
+            let Some((called, probabilities)) = read else {
                 texts.push(String::new());
                 numbers.extend(names.iter().map(|_| f64::NAN));
                 continue;
             };
-            let called = self.called(&ranked);
             texts.push(called.iter().map(|&label| names[label as usize]).collect::<Vec<&str>>().join("|"));
-            let from = numbers.len();
-            numbers.resize(from + names.len(), 0.0);
-            ranked.into_iter().for_each(|(label, p)| numbers[from + label as usize] = f64::from(p));
+            numbers.extend(probabilities.into_iter().map(f64::from));
         }
         Ok(Rows::Table { texts, numbers })
     }
