@@ -187,6 +187,12 @@ impl Action {
         )
     }
 
+    /// True if it opens the line of its page in which something is looked for or asked.
+    pub(crate) fn opens_line(self) -> bool {
+        use Action::{Ask, FeatureFind, FindInLog, FindStock, LedgerFilter, OwnText, Search, Type};
+        matches!(self, Search | OwnText | Type | Ask | FeatureFind | FindStock | LedgerFilter | FindInLog)
+    }
+
     /// True if it moves the cursor of a list.
     pub(crate) fn is_move(self) -> bool {
         use Action::{Down, First, Last, PageDown, PageUp, Up};

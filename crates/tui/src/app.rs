@@ -402,6 +402,14 @@ impl App {
                     self.typed();
                 }
             }
+            Intent::Begin(action, text) => {
+                self.act(action);
+                if let Some(field) = self.field() {
+                    field.select_all();
+                    field.insert(&text);
+                    self.typed();
+                }
+            }
             Intent::Accept => self.with(self.page, |page, desk| page.accept(desk)),
             Intent::LeaveField => self.with(self.page, |page, desk| page.leave_field(desk)),
             Intent::Mark(action) => {

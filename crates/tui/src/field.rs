@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
-use ratatui::style::Style;
+use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -20,13 +20,15 @@ pub struct Field {
     cursor: usize,
     /// True if line breaks of what is put in are kept, as [`LINE_BREAK`].
     keeps_lines: bool,
+    /// True if all of the text is selected: what is put in takes its place.
+    selected: bool,
 }
 
 impl Field {
     /// A field that holds a text, with the cursor at its end.
     pub fn new(text: impl Into<String>) -> Field {
         let text = text.into();
-        Field { cursor: text.len(), text, keeps_lines: false }
+        Field { cursor: text.len(), text, ..Field::default() }
     }
 
     /// A field that keeps the line breaks of what is pasted into it.
@@ -45,8 +47,22 @@ impl Field {
         &self.text
     }
 
-    /// Puts a text in at the cursor. What a terminal would obey becomes a space, line breaks too unless the field keeps them.
+    /// Selects the whole text, so that what is typed next takes its place; a key that moves the cursor keeps it.
+    pub fn select_all(&mut self) {
+        self.selected = !self.text.is_empty();
+        self.cursor = self.text.len();
+    }
+
+    /// Puts the cursor at the end, with nothing selected.
+    pub fn go_to_end(&mut self) {
+        (self.selected, self.cursor) = (false, self.text.len());
+    }
+
+    /// Puts a text in at the cursor, or in the place of what is selected. What a terminal would obey becomes a space, line breaks too unless the field keeps them.
     pub fn insert(&mut self, text: &str) {
+        if std::mem::take(&mut self.selected) {
+            self.remove(0);
+        }
         let text = match self.keeps_lines {
             true => text.replace("\r\n", "\n").replace(['\n', '\r'], LINE_BREAK),
             false => text.to_owned(),
@@ -59,9 +75,14 @@ impl Field {
     /// Does what a key does to a line of text; `None` where it does nothing to one, else whether the text has changed.
     pub fn key(&mut self, key: &KeyEvent) -> Option<bool> {
         let held = key.modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT);
+        if let (KeyCode::Char(one), KeyModifiers::NONE) = (key.code, held) {
+            self.insert(one.encode_utf8(&mut [0; 4]));
+            return Some(true);
+        }
         let before = self.text.len();
+        let selected = std::mem::take(&mut self.selected);
         match (key.code, held) {
-            (KeyCode::Char(one), KeyModifiers::NONE) => self.insert(one.encode_utf8(&mut [0; 4])),
+            (KeyCode::Backspace | KeyCode::Delete, _) if selected => self.remove(0),
             (KeyCode::Char('u'), KeyModifiers::CONTROL) => self.remove(0),
             (KeyCode::Char('w'), KeyModifiers::CONTROL) => self.remove(self.word_before()),
             (KeyCode::Char('a'), KeyModifiers::CONTROL) | (KeyCode::Home, _) => self.cursor = 0,
@@ -111,10 +132,11 @@ impl Field {
     }
 }
 
-/// Draws a field behind its prompt, and the cursor in it.
+/// Draws a field behind its prompt, and the cursor in it. Selected text is drawn reversed.
 pub(crate) fn draw(prompt: Span<'_>, field: &Field, style: Style, frame: &mut Frame<'_>, area: Rect) {
     let before = width::width(&prompt.content);
     let (seen, at) = field.window(usize::from(area.width).saturating_sub(before + 1));
+    let style = if field.selected { style.add_modifier(Modifier::REVERSED) } else { style };
     frame.render_widget(
         Line::from(vec![prompt, Span::styled(seen, style)]),
         Rect { height: area.height.min(1), ..area },
@@ -153,6 +175,27 @@ mod tests {
         assert_eq!(press(&mut field, KeyCode::Enter), None);
         assert_eq!(field.key(&KeyEvent::new(KeyCode::Char('u'), KeyModifiers::CONTROL)), Some(true));
         assert_eq!(field, Field::default());
+    }
+
+    #[test]
+    fn what_is_typed_takes_the_place_of_selected_text() {
+        let selected = || {
+            let mut field = Field::new("回购");
+            field.select_all();
+            field
+        };
+        let after = |code| {
+            let mut field = selected();
+            press(&mut field, code);
+            press(&mut field, KeyCode::Char('增'));
+            field.text
+        };
+        assert_eq!(after(KeyCode::Char('减')), "减增");
+        assert_eq!(after(KeyCode::Backspace), "增");
+        assert_eq!((after(KeyCode::Left), after(KeyCode::End)), ("回增购".to_owned(), "回购增".to_owned()));
+        let mut pasted = selected();
+        pasted.insert("减持");
+        assert_eq!(pasted, Field::new("减持"));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use ratatui::layout::Position;
 
 use super::action::Action;
 use super::app::{App, Dialog, PendingQuestion};
+use super::commands::{COMMANDS, Command};
 use super::event::Event;
 use super::tour;
 
@@ -25,6 +26,8 @@ pub(crate) enum Intent {
     Edit(KeyEvent),
     /// Text goes into the field that is typed in.
     Insert(String),
+    /// Text that is typed or pasted outside a field goes into the one that this action opens.
+    Begin(Action, String),
     /// The field stands as it is typed.
     Accept,
     /// The field is left.
@@ -53,8 +56,17 @@ pub(crate) fn intent(app: &App, event: &Event) -> Option<Intent> {
         Event::Mouse(mouse) => of_mouse(app, mouse),
         Event::Paste(text) if matches!(app.dialog, Some(Dialog::Settings)) => Some(Intent::FormText(text.clone())),
         Event::Paste(text) if app.typing() => Some(Intent::Insert(text.clone())),
+        Event::Paste(text) => begin(app, text.clone()),
         _ => None,
     }
+}
+
+/// The meaning of text outside a field; none on a page without one, and where something lies over the page.
+fn begin(app: &App, text: String) -> Option<Intent> {
+    let opens =
+        |command: &&Command| command.action.opens_line() && command.pages.contains(&app.page) && app.can(command);
+    let command = COMMANDS.iter().find(opens).filter(|_| app.dialog.is_none() && !text.is_empty())?;
+    Some(Intent::Begin(command.action, text))
 }
 
 fn of_mouse(app: &App, mouse: &MouseEvent) -> Option<Intent> {
@@ -123,8 +135,12 @@ fn of_key(app: &App, key: &KeyEvent) -> Option<Intent> {
             if let Some(step) = app.over.tour.and_then(|step| tour::intent(step, key)) {
                 return Some(Intent::Tour(step));
             }
-            let command = app.keymap.command(app.page, key)?;
-            app.can(command).then_some(Intent::Do(command.action))
+            match (app.keymap.command(app.page, key), key.code) {
+                (Some(command), _) => app.can(command).then_some(Intent::Do(command.action)),
+                // What an input method sends is no key of any command.
+                (None, KeyCode::Char(one)) if !one.is_ascii() && one.is_alphanumeric() => begin(app, one.to_string()),
+                _ => None,
+            }
         }
     }
 }

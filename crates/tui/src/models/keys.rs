@@ -30,7 +30,6 @@ impl ModelsPage {
             Below::Card => {
                 if let Some(tool) = self.card().and_then(|card| card.tools.first().copied()) {
                     self.show(tool, desk);
-                    self.typing = self.asked.is_none();
                 }
             }
             Below::Tool(tool) => match self.marked_word() {
@@ -59,7 +58,10 @@ impl ModelsPage {
     fn begin_typing(&mut self, desk: &Desk<'_>) {
         match self.below {
             Below::Form => self.typing = self.form.type_in(),
-            Below::Tool(_) => self.typing = true,
+            Below::Tool(tool) => {
+                self.text_mut(tool).go_to_end();
+                self.typing = true;
+            }
             Below::Card => {
                 if let Some(tool) = self.card().and_then(|card| card.tools.first().copied()) {
                     self.show(tool, desk);

@@ -61,7 +61,7 @@ fn an_empty_page_says_what_to_press() {
 #[test]
 fn words_are_asked_for_and_walked_along() {
     let mut bench = models(cards(), counts());
-    insta::assert_snapshot!("nearest", bench.screen(SMALL, "Gn/回购<enter>"));
+    insta::assert_snapshot!("nearest", bench.screen(SMALL, "Gn回购<enter>"));
     insta::assert_snapshot!("nearest_large_english", bench.screen(LARGE, "Ljj"));
     assert!(bench.app.command().contains("inkstone nearest --model models/word2vec.model --words 回购 -k 40"));
     let walked = bench.screen(SMALL, "<enter>");
@@ -74,12 +74,37 @@ fn words_are_asked_for_and_walked_along() {
     let nothing = bench.screen(SMALL, "/<backspace><backspace><backspace>\u{1f5ff}\u{1b}[31m<enter>");
     assert!(nothing.contains("Nothing is written alike") && !nothing.contains('\u{1b}'), "{nothing}");
     // Three words, no more and no fewer.
-    assert!(bench.screen(SMALL, "a/涨 大涨<enter>").contains("an analogy takes three words"));
+    assert!(bench.screen(SMALL, "a涨 大涨<enter>").contains("an analogy takes three words"));
     insta::assert_snapshot!("analogy", bench.screen(SMALL, "L/ 跌<enter>"));
     assert!(bench.app.command().contains("--words 大涨,跌 --minus 涨"));
     let table = bench.app.at_desk(|desk| bench.app.state(Page::Models).table(desk)).unwrap();
     assert_eq!((table.rows.len(), &*table.rows[0][0]), (12, "增持"));
     assert!(bench.screen(SMALL, "<esc>").contains("4 / 4"));
+}
+
+#[test]
+fn the_line_opens_with_the_old_text_selected_and_for_what_an_input_method_sends() {
+    let mut bench = models(cards(), counts());
+    bench.press("Gn回购<enter>");
+    let again = bench.screen(SMALL, "n增<enter>");
+    assert!(again.contains("词 › 增 ") && bench.app.command().contains("--words 增 -k"), "{again}");
+    // The old answer stays until another word is asked for; Down goes back to it.
+    let kept = bench.screen(SMALL, "n<down>");
+    assert!(kept.contains("词 › 增 ") && !bench.app.typing(), "{kept}");
+    // Esc leaves the text as it was, and / goes on behind it.
+    bench.press("n<esc>/持<enter>");
+    assert!(bench.app.command().contains("--words 增持 -k"), "{}", bench.app.command());
+    // Words that are typed or pasted outside the line open it.
+    bench.press("减持<enter>");
+    assert!(bench.app.command().contains("--words 减持 -k"), "{}", bench.app.command());
+    bench.app.take(crate::event::Event::Paste("分红".into()));
+    bench.press("<enter>");
+    assert!(bench.app.command().contains("--words 分红 -k"), "{}", bench.app.command());
+    // A model without words has no line.
+    bench.press("<esc>gg");
+    assert!(!bench.app.models.can_type());
+    bench.press("回购");
+    assert!(!bench.app.typing());
 }
 
 #[test]
@@ -100,7 +125,7 @@ fn words_lie_in_the_plane() {
 #[test]
 fn what_follows_a_text_is_listed_and_can_be_taken() {
     let mut bench = models(cards(), counts());
-    insta::assert_snapshot!("following", bench.screen(SMALL, "jw/公司 拟 回购<enter>"));
+    insta::assert_snapshot!("following", bench.screen(SMALL, "jw公司 拟 回购<enter>"));
     assert!(bench.app.command().ends_with("--format text --after '公司 拟 回购' --top-k 40"));
     let taken = bench.screen(SMALL, "<enter>");
     assert!(taken.contains("公司 拟 回购股份"), "{taken}");
@@ -115,7 +140,7 @@ fn what_follows_a_text_is_listed_and_can_be_taken() {
 fn a_sentence_is_shown_with_the_surprise_of_each_token() {
     let mut bench = models(cards(), counts());
     let sentence = "启澜生物 拟 以 自有资金 2亿元 至 3亿元 回购 股份 ， 𠮷 与 📈 不 在 词表 里";
-    insta::assert_snapshot!("surprise", bench.screen(SMALL, &format!("ju/{sentence}<enter>")));
+    insta::assert_snapshot!("surprise", bench.screen(SMALL, &format!("ju{sentence}<enter>")));
     insta::assert_snapshot!("surprise_large_english", bench.screen(LARGE, "L"));
     assert!(bench.app.command().contains("explain --model models/news.arpa --format text --text '启澜生物 拟"));
     // A text of a million characters is cut, and said to be; it is scrolled by rows.
@@ -134,7 +159,7 @@ fn another_model_is_asked_the_same() {
     let mut other = cards().remove(3);
     (other.path, other.name) = ("models/gone.model".into(), "models/gone.model".to_owned());
     let mut bench = models([cards(), vec![other]].concat(), counts());
-    bench.screen(SMALL, "jjjn/回购<enter>");
+    bench.screen(SMALL, "jjjn回购<enter>");
     let gone = bench.screen(SMALL, "]");
     assert!(gone.contains("cannot open models/gone.model"), "{gone}");
     assert!(bench.screen(SMALL, "[").contains("0.8731"));
@@ -251,7 +276,7 @@ fn a_training_that_fails_says_why_and_what_to_press() {
 #[test]
 fn a_session_goes_on_where_the_last_one_was() {
     let mut bench = models(cards(), counts());
-    bench.press("jjjn/回购<enter>");
+    bench.press("jjjn回购<enter>");
     let memory = bench.app.models.remember();
     let mut models = super::ModelsPage::default();
     models.recall(&memory);

@@ -158,7 +158,8 @@ impl ModelsPage {
         }
     }
 
-    /// Shows a tool; it is asked at once if something is typed for it, or nothing is needed.
+    /// Shows a tool; it is asked at once if something is typed for it, or nothing is needed. Its line opens with the old text selected; the
+    /// plane has words without any text, and its line stays closed.
     pub(super) fn show(&mut self, tool: Tool, desk: &Desk<'_>) {
         if self.offers(tool) {
             if tool == Tool::Plane && self.tool() == Some(Tool::Plane) {
@@ -170,6 +171,8 @@ impl ModelsPage {
             self.below = Below::Tool(tool);
             self.asked = None;
             self.ask(desk);
+            self.text_mut(tool).select_all();
+            self.typing = tool != Tool::Plane;
         }
     }
 

@@ -35,11 +35,11 @@ words! {
     PLANE: "投影", "plane";
     FOLLOWING: "续写", "what follows";
     SURPRISE: "困惑度", "perplexity";
-    HINT_NEAREST: "按 / 输入一个词", "press / and type a word";
-    HINT_ANALOGY: "按 / 输入三个词 A B C：求 D，使 D 之于 C 如 B 之于 A", "press / and type three words A B C: D is to C as B is to A";
+    HINT_NEAREST: "输入一个词，按 Enter", "type a word and press Enter";
+    HINT_ANALOGY: "输入三个词 A B C，按 Enter：求 D，使 D 之于 C 如 B 之于 A", "type three words A B C and press Enter: D is to C as B is to A";
     HINT_PLANE: "按 / 输入词数（最常见的）或一个词（它的近邻）；再按 p 在 PCA 与 t-SNE 间切换", "press / and type how many of the most frequent, or a word for its nearest; p again turns from PCA to t-SNE";
-    HINT_FOLLOWING: "按 / 输入一段话的开头", "press / and type how a text begins";
-    HINT_SURPRISE: "按 / 输入一句话", "press / and type a sentence";
+    HINT_FOLLOWING: "输入一段话的开头，按 Enter", "type how a text begins and press Enter";
+    HINT_SURPRISE: "输入一句话，按 Enter", "type a sentence and press Enter";
     ASKING: "正在问模型…", "asking the model…";
     THREE_WORDS: "类比需要三个词，以空格分开", "an analogy takes three words with spaces between";
     TOO_LONG: "只取前面的字，其余略去", "only the beginning is taken";
