@@ -10,6 +10,7 @@ use polars_io::parquet::write::BatchedWriter;
 use polars_io::prelude::ParquetWriter;
 
 use super::calendar::clock;
+use super::chain::SupplyTie;
 use super::prices::Planting;
 use super::rank::DailySums;
 use super::story::{Story, World};
@@ -27,6 +28,8 @@ type Out<'f> = &'f mut BufWriter<File>;
 /// Counts and signals of the documents written so far.
 pub(super) struct TruthLedger<'w, 'f> {
     world: &'w World,
+    /// The ties of each company to its suppliers.
+    suppliers: Vec<Vec<&'w SupplyTie>>,
     effect: Effect,
     pub(super) planting: Planting,
     pub(super) tones: DailySums,
@@ -56,8 +59,11 @@ impl<'w, 'f> TruthLedger<'w, 'f> {
     /// A ledger whose table of tones goes to `out`.
     pub(super) fn new(world: &'w World, effect: Effect, out: Out<'f>) -> TruthLedger<'w, 'f> {
         let (days, width) = (world.calendar.len(), world.companies.len());
+        let mut suppliers = vec![Vec::new(); width];
+        world.supply_ties.iter().for_each(|tie| suppliers[tie.customer].push(tie));
         TruthLedger {
             world,
+            suppliers,
             effect,
             planting: Planting::new(days, width),
             tones: DailySums::new(days, width),
@@ -89,7 +95,7 @@ impl<'w, 'f> TruthLedger<'w, 'f> {
                 self.planting.add(&self.effect, i, day, overnight, story.tone, story.shock);
                 self.tones.add(day, i, story.tone);
                 self.placebo.add(day, i, f64::from(story.placebo));
-                for tie in self.world.supply_ties.iter().filter(|tie| tie.customer == i && tie.known_on(day)) {
+                for tie in self.suppliers[i].iter().filter(|tie| tie.known_on(day)) {
                     self.planting.spill_over(&self.effect, tie.supplier, day, story.tone);
                 }
             }
