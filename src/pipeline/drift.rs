@@ -88,7 +88,7 @@ fn compare(run: &PipelineRun<'_>, feature: &Feature, sets: [Key; 2], store: &Sto
     let made_of = run.config.factor.iter().filter(|factor| factor.reads(&feature.name));
     for params in made_of {
         let market = needed(&run.market)?;
-        let builder = FactorBuilder { store, market, project: &run.project, config: run.config };
+        let builder = FactorBuilder { store, market, project: &run.project, config: run.config, base: run.base };
         let build = |set| {
             let mut sets = run.sets.clone();
             sets.insert(feature.name.clone(), set);

@@ -107,7 +107,10 @@ pub fn list_events(config: &Config, base: &Path, query: &EventQuery<'_>, ctx: &C
     let mut all = Vec::new();
     ctx.stage("event-list", "docs", None, || {
         let mut report = Report::new("event-list");
-        read_corpus(&project, &rules, &mut listed, &mut all, &mut report, ctx)?;
+        let finder = EventFinder::new(&rules, base)?;
+        if !rules.is_empty() {
+            read_corpus(&project, &finder, &mut listed, &mut all, &mut report, ctx)?;
+        }
         report.fact("events_found", all.len());
         Ok(report)
     })?;
@@ -168,15 +171,12 @@ fn check_kinds(config: &Config, of_tables: &[CompanyEvent], kinds: &[String]) ->
 
 fn read_corpus(
     project: &Project,
-    rules: &[EventRule],
+    finder: &EventFinder,
     listed: &mut ListedEvents,
     all: &mut Vec<ListedEvent>,
     report: &mut Report,
     ctx: &Ctx,
 ) -> Result<()> {
-    if rules.is_empty() {
-        return Ok(());
-    }
     let (clean, links) = (project.clean(), project.links());
     let parts = links.files()?.len();
     ensure!(
@@ -184,7 +184,6 @@ fn read_corpus(
         "文档尚未关联到证券：请运行 inkstone link",
         "the documents are not linked to securities yet: run inkstone link"
     );
-    let finder = EventFinder::new(rules);
     for part in 0..parts {
         let docs = clean_of_part(&clean.path(part))?;
         let links = links_of_part(&links.path(part))?;
@@ -207,7 +206,7 @@ fn read_corpus(
                     trigger: text[event.trigger].to_owned(),
                 };
                 let kind = finder.name(event.rule).to_owned();
-                let (code, known_at, arguments) = (event.code, document.published_at, event.arguments);
+                let (code, known_at, arguments) = (event.code, event.known_at, event.arguments);
                 let event = CompanyEvent { code, kind, known_at, arguments };
                 all.push(ListedEvent { event, name: String::new(), repeat: !doc.is_first(), place: Some(place) });
             }

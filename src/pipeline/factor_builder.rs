@@ -1,6 +1,7 @@
 //! Builds factors from the rows of the store, the corpus and its links, the market, and factors built before.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 
@@ -8,10 +9,11 @@ use super::market::{company_events, relations};
 use super::over_gaps;
 use crate::config::Config;
 use inkstone_base::data::{Key, Report, TooLittle};
+use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_base::language::Word;
 use inkstone_base::{bail, ensure, message};
-use inkstone_corpus::event::{EventFinder, EventRule};
+use inkstone_corpus::event::{self, EventFinder, EventRule};
 use inkstone_corpus::ingest;
 use inkstone_features::extract::{self, Gate, SignalSources};
 use inkstone_lab::factor::{self, Factor, GraphInputs, Inputs, Plan, Signal};
@@ -27,6 +29,8 @@ pub(super) struct FactorBuilder<'a> {
     pub(super) market: &'a Market,
     pub(super) project: &'a Project,
     pub(super) config: &'a Config,
+    /// Folder that paths of the configuration are relative to.
+    pub(super) base: &'a Path,
 }
 
 impl FactorBuilder<'_> {
@@ -64,7 +68,7 @@ impl FactorBuilder<'_> {
         let source_weights = &params.source_weights;
         let gate = Gate::open(params.within.as_ref(), &params.only, &clean, &links, ctx)
             .with_context(|| message!("因子 {:?}", "factor {:?}", params.name))?;
-        let events = &EventFinder::new(&event_rules(self.config, plan));
+        let events = &EventFinder::new(&event_rules(self.config, plan), self.base)?;
         let sources =
             SignalSources { sets: &sets, clean: &clean, links: &links, gate: &gate, events, cutoff, source_weights };
         let (signals, report) = extract::signals(plan, &sources, self.market, ctx)?;
@@ -128,8 +132,16 @@ impl FactorBuilder<'_> {
 }
 
 /// The rules of the kinds of events that a plan reads.
-pub(super) fn event_rules(config: &Config, plan: &Plan) -> Vec<EventRule> {
+fn event_rules(config: &Config, plan: &Plan) -> Vec<EventRule> {
     config.event.iter().filter(|rule| plan.events().contains(&rule.name.as_str())).cloned().collect()
+}
+
+/// Key of the kinds of events that a plan reads: their rules and the files of their labellers.
+pub(super) fn event_key(config: &Config, base: &Path, plan: &Plan) -> Result<Key> {
+    let rules = event_rules(config, plan);
+    let labellers = rules.iter().filter_map(|rule| rule.labeller.as_ref());
+    let files: Vec<Key> = labellers.map(|path| disk::hash_file(&base.join(path))).collect::<Result<_>>()?;
+    Ok(Key::of_json(&(event::VERSION, rules, files)))
 }
 
 /// A factor of a project, as it was built last.

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::capsule;
 use super::clocks::{clock, known_at_ingestion};
-use super::factor_builder::{FactorBuilder, event_rules, read_factor};
+use super::factor_builder::{FactorBuilder, event_key, read_factor};
 use super::market::needed;
 use super::results::read_signals;
 use super::stage::StageId;
@@ -19,7 +19,7 @@ use crate::config::Config;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::disk;
 use inkstone_base::ensure;
-use inkstone_corpus::{event, ingest};
+use inkstone_corpus::ingest;
 use inkstone_features::extract::{Feature, with_inputs};
 use inkstone_lab::export::{ExportFactor, Extra, Provenance};
 use inkstone_lab::factor::{self, Cause, Factor, History, HistoryFiles, Plan, signals_to_frame};
@@ -52,7 +52,7 @@ impl PipelineRun<'_> {
                 continue;
             }
             let id = StageId::Factor(params.name.clone());
-            let key = self.factor_key(params, &plan, &built);
+            let key = self.factor_key(params, &plan, &built)?;
             let stage = PlannedStage { total: self.documents, ..self.plan(id, key, "docs") };
             let (definition, files) = (self.definition(params, &plan)?, history_files(&self.project, &params.name));
             let revisions = self.state.report(&StageId::Ingest).and_then(|report| report.facts.get("revisions"));
@@ -64,7 +64,7 @@ impl PipelineRun<'_> {
             };
             let work = || {
                 let market = needed(&self.market)?;
-                let builder = FactorBuilder { store: &store, market, project: &self.project, config };
+                let builder = FactorBuilder { store: &store, market, project: &self.project, config, base: self.base };
                 let (signals, mut report) = builder.signals(params, &plan, &self.sets, self.ctx)?;
                 let (factor, built) = builder.build_from_signals(params, &plan, &signals, None, self.ctx)?;
                 report.fact("values", built.rows_out);
@@ -106,22 +106,22 @@ impl PipelineRun<'_> {
         let versions = (version::CLEAN, version::LINK, version::STRUCTURE, version::EXTRACT, version::FACTOR);
         let rules = (&config.market, known_at_ingestion(config), config.project.seed, config.vault.sealed_from());
         let key = Key::of_json(&(params, features, others, text, versions, rules));
-        Ok(match plan.reads_events() {
-            true => Key::of_json(&(key, event::VERSION, event_rules(config, plan))),
-            false => key,
-        })
+        match plan.reads_events() {
+            true => Ok(Key::of_json(&(key, event_key(config, self.base, plan)?))),
+            false => Ok(key),
+        }
     }
 
     /// Key of a factor of features that have sets, and of factors that were `built`.
-    pub(super) fn factor_key(&self, params: &factor::Params, plan: &Plan, built: &BTreeMap<&str, Key>) -> Key {
+    pub(super) fn factor_key(&self, params: &factor::Params, plan: &Plan, built: &BTreeMap<&str, Key>) -> Result<Key> {
         let sets: Vec<Option<&Key>> = plan.features().iter().map(|name| self.sets.get(name)).collect();
         let factors: Vec<Option<&Key>> = plan.factors().iter().map(|name| built.get(name.as_str())).collect();
         let (market_rules, corpus, prices) = (&self.config.market, self.corpus, self.prices);
         let key = Key::of_json(&(version::FACTOR, "factor", params, market_rules, sets, factors, corpus, prices));
         let key = if plan.reads_relations() { Key::of_json(&(key, self.relations)) } else { key };
         match plan.reads_events() {
-            true => Key::of_json(&(key, event::VERSION, event_rules(self.config, plan), self.company_events)),
-            false => key,
+            true => Ok(Key::of_json(&(key, event_key(self.config, self.base, plan)?, self.company_events))),
+            false => Ok(key),
         }
     }
 

@@ -226,10 +226,10 @@ impl Forecaster<'_> {
                 keys.iter().map(|(params, key): &(&factor::Params, Key)| (params.name.as_str(), *key)).collect();
             let key = match reads {
                 None => self.run.factor_key(params, &plan, &built),
-                Some(_) => Key::default(),
+                Some(_) => Ok(Key::default()),
             };
-            self.by_key(StageId::Factor(params.name.clone()), reads, Ok(key), self.cells);
-            keys.push((params, key));
+            keys.push((params, key.as_ref().copied().unwrap_or_default()));
+            self.by_key(StageId::Factor(params.name.clone()), reads, key, self.cells);
         }
         self.run.factors = keys.clone();
         let due_before = |forecaster: &Self, name: &str| forecaster.reads(&[StageId::Factor(name.to_owned())]);

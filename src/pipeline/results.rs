@@ -181,7 +181,7 @@ impl<'r> PipelineRun<'r> {
             let stage = self.plan(id, key, "steps");
             let work = || {
                 let market = needed(&self.market)?;
-                let builder = FactorBuilder { store: &store, market, project: &self.project, config };
+                let builder = FactorBuilder { store: &store, market, project: &self.project, config, base: self.base };
                 Ok((None, lint_factor(params, &plan, &builder, &self.sets, &masked, self.ctx)?))
             };
             self.reports.push(self.state.run(stage, self.ctx, work)?.1);
@@ -335,7 +335,7 @@ fn lint_factor(
     masked: &MaskedSets,
     ctx: &Ctx,
 ) -> Result<Report> {
-    let &FactorBuilder { store, market, project, config } = builder;
+    let &FactorBuilder { store, market, project, config, .. } = builder;
     let signals = read_signals(&params.name, project)?;
     let factor = read_factor(&params.name, project, market)?;
     let masked_factor = match masked {

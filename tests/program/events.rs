@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use chrono::{Datelike, NaiveDate};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{assert_says, computed, edit, run, stage};
 
@@ -206,4 +206,54 @@ fn events_are_listed_with_their_sentences_and_studied_by_kind() {
     assert_says(&run(folder.path(), &["factor", "--headless"]).refusal(), &["event[1]", "triggers is missing"]);
     let chinese = run(folder.path(), &["factor", "--headless", "--lang", "zh"]).stderr;
     assert_says(&chinese, &["缺少 triggers", "没有 [[event]] \"并购\""]);
+}
+
+/// JSON lines in which what announces a buyback is marked as a name of the kind 回购.
+fn marked_buybacks() -> String {
+    let mut lines = String::new();
+    for i in 1..=40 {
+        let text = match i % 5 {
+            0 => format!("某公司公告，拟以自有资金{i}00万元-{i}00万元回购股份，去年营收{i}亿元。"),
+            1 => format!("某公司公告，拟回购股份，金额不低于{i}万元且不超过{i}0万元。"),
+            2 => format!("公司拟以{i}万元回购股份。"),
+            3 => "央行称将开展逆回购。".to_owned(),
+            _ => format!("某公司召开会议，没有计划回购，也未谈{i}亿元。"),
+        };
+        let names: Vec<Value> = (text.find("回购股份").iter())
+            .map(|&start| json!({"kind": "回购", "start": start, "end": start + "回购".len()}))
+            .collect();
+        writeln!(lines, "{}", json!({"text": text, "entities": names})).unwrap();
+    }
+    lines
+}
+
+#[test]
+fn learned_triggers_find_events_that_are_known_from_the_end_of_their_text_on() {
+    let folder = tempfile::tempdir().unwrap();
+    write_market(folder.path(), DAYS);
+    let config = folder.path().join("workbench.toml");
+    edit(&config, "triggers = [\"拟*回购\"]\nwithout = [\"逆回购\"]", "labeller = \"events.crf\"\nnegations = []");
+    fs::write(folder.path().join("marked.jsonl"), marked_buybacks()).unwrap();
+    let train = ["train", "crf", "--learn", "entities", "-i", "marked.jsonl", "-o", "events.crf"];
+    let factor = || run(folder.path(), &["backtest", "--headless"]);
+    assert_says(&factor().refusal(), &["events.crf", "inkstone train crf"]);
+    run(folder.path(), &train).finished();
+    assert_says(&factor().refusal(), &["event \"回购\"", "does not say how far the text reaches", "--fitted-until"]);
+    run(folder.path(), &[&train[..], &["--fitted-until", "2024-02-15"]].concat()).finished();
+    let json = factor().finished();
+    let planted = (0..DAYS).flat_map(|t| (0..NAMES).map(move |i| (t, i))).filter(|(t, i)| buys(*t, *i)).count();
+    let facts = &stage(&json, "factor buyback")["facts"];
+    assert_eq!((&facts["events_found"], &facts["event_sentences_denied"]), (&planted.into(), &0.into()));
+    assert!(rank_ic(&json, "buyback") > 0.5, "{json:#}");
+    println!("{:#}", json["factors"]);
+    let listed = run(folder.path(), &["events", "回购", "--headless", "--top", "5000"]).finished();
+    let known: Vec<&str> =
+        listed["events"].as_array().unwrap().iter().map(|event| event["known_at"].as_str().unwrap()).collect();
+    assert_eq!((known.len(), known.iter().min()), (planted, Some(&"2024-02-15T23:59:59")));
+    // Another labeller builds the factor anew.
+    run(folder.path(), &[&train[..], &["--fitted-until", "2024-03-01"]].concat()).finished();
+    assert_eq!(computed(&run(folder.path(), &["factor", "--headless"]).finished()), ["factor buyback"]);
+    edit(&config, "name = \"中标\"\ntriggers = [\"中标\"]", "name = \"中标\"\nlabeller = \"events.crf\"");
+    let refusal = run(folder.path(), &["events", "--headless"]).refusal();
+    assert_says(&refusal, &["event \"中标\"", "events.crf marks no \"中标\"; it marks 回购"]);
 }

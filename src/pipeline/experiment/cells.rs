@@ -90,7 +90,8 @@ impl ExperimentRun<'_> {
         };
         sets.insert(read.unwrap_or_else(|| "cell".to_owned()), set);
         let rules = factor::Params { name: cell.name.clone(), kinds: cell.kinds.clone(), expression, ..rules };
-        let builder = FactorBuilder { store: self.store, market, project: &run.project, config: run.config };
+        let builder =
+            FactorBuilder { store: self.store, market, project: &run.project, config: run.config, base: run.base };
         let factor = builder.build(&rules, &sets, run.ctx)?;
         let (outcome, _) = backtest::run(&factor, market, &run.config.backtest, run.ctx)?;
         let inputs = [("factor".to_owned(), Key::of_json(&(set, &rules))), ("prices".to_owned(), run.prices)];

@@ -1,12 +1,19 @@
 //! Finds the events of one document.
 
+use std::cmp::Reverse;
 use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use chrono::{NaiveDate, NaiveDateTime};
 
 use super::EventRule;
 use crate::clean::CleanDocument;
 use crate::link::{Link, TextField, codes_of, links_of_row};
 use inkstone_base::code::Code;
+use inkstone_base::{ensure, message};
 use inkstone_market::EventArguments;
+use inkstone_text::labeller::{FoundName, Labeller};
 use inkstone_text::{Quantity, QuantityKind, dates, quantities, sentences};
 
 /// Characters before a trigger in which a negation denies it.
@@ -24,6 +31,8 @@ pub struct FoundEvent {
     pub sentence: Range<usize>,
     /// From the first part of the trigger to its last.
     pub trigger: Range<usize>,
+    /// When the document was published, or the labeller fitted that found the trigger, if that is later.
+    pub known_at: NaiveDateTime,
     pub arguments: EventArguments,
 }
 
@@ -38,22 +47,65 @@ pub struct FoundInDocument {
 }
 
 /// Finds events by rules.
+#[derive(Default)]
 pub struct EventFinder {
     rules: Vec<PreparedRule>,
+    labellers: Vec<(PathBuf, Labeller)>,
 }
 
 struct PreparedRule {
     rule: EventRule,
     /// The parts of each trigger.
     triggers: Vec<Vec<String>>,
+    /// Number of its labeller.
+    labeller: Option<usize>,
+}
+
+/// A trigger in a sentence, by its bytes, and when the labeller was fitted that found it; none if it is a word of the rule.
+struct Trigger {
+    place: Range<usize>,
+    fitted_until: Option<NaiveDateTime>,
 }
 
 impl EventFinder {
-    pub fn new(rules: &[EventRule]) -> EventFinder {
-        let parts = |trigger: &String| trigger.split('*').map(|part| part.trim().to_owned()).collect();
-        let prepared =
-            |rule: &EventRule| PreparedRule { rule: rule.clone(), triggers: rule.triggers.iter().map(parts).collect() };
-        EventFinder { rules: rules.iter().map(prepared).collect() }
+    /// A finder of these kinds of events; paths are relative to `base`.
+    pub fn new(rules: &[EventRule], base: &Path) -> Result<EventFinder> {
+        let mut finder = EventFinder::default();
+        for rule in rules {
+            let labeller =
+                finder.labeller_of(rule, base).with_context(|| message!("事件 {:?}", "event {:?}", rule.name))?;
+            let parts = |trigger: &String| trigger.split('*').map(|part| part.trim().to_owned()).collect();
+            let triggers = rule.triggers.iter().map(parts).collect();
+            finder.rules.push(PreparedRule { rule: rule.clone(), triggers, labeller });
+        }
+        Ok(finder)
+    }
+
+    /// The number of a rule's labeller, which is read if no rule before has it.
+    fn labeller_of(&mut self, rule: &EventRule, base: &Path) -> Result<Option<usize>> {
+        let Some(path) = &rule.labeller else { return Ok(None) };
+        let known = self.labellers.iter().position(|(known, _)| known == path);
+        let number = match known {
+            Some(number) => number,
+            None => {
+                self.labellers.push((path.clone(), Labeller::open(&base.join(path))?));
+                self.labellers.len() - 1
+            }
+        };
+        let (path, labeller) = (path.display(), &self.labellers[number].1);
+        ensure!(
+            labeller.kinds().contains(&rule.name),
+            "标注器 {path} 不标出 {:?}；它标出的有 {}。事件的名称须是 inkstone train crf --learn entities 学到的一类",
+            "the labeller {path} marks no {:?}; it marks {}. The name of the event must be a kind that inkstone train crf --learn entities has learned",
+            rule.name,
+            if labeller.cuts_words() { "words".to_owned() } else { labeller.kinds().join(", ") }
+        );
+        ensure!(
+            labeller.fitted_until().is_some(),
+            "标注器 {path} 没有说明训练文本截至何时，它找到的事件会显得过早已知：请重新训练，给出带时间的行，或 --fitted-until",
+            "the labeller {path} does not say how far the text reaches that it was trained on, and its events would be known before their time: train it again on lines with times, or with --fitted-until"
+        );
+        Ok(Some(number))
     }
 
     /// The name of a rule.
@@ -70,7 +122,7 @@ impl EventFinder {
             let kinds = &rule.rule.kinds;
             let stands = |part: &String| fields.iter().any(|(_, text)| text.contains(part.as_str()));
             (kinds.is_empty() || kinds.contains(&own.kind))
-                && rule.triggers.iter().any(|parts| parts.iter().all(stands))
+                && (rule.labeller.is_some() || rule.triggers.iter().any(|parts| parts.iter().all(stands)))
         };
         if !self.rules.iter().any(|rule| may_have(&rule)) {
             return found;
@@ -79,9 +131,19 @@ impl EventFinder {
         let codes = codes_of(links, row);
         for (field, text) in fields {
             for sentence in sentences(text).into_iter().flat_map(|sentence| parts_of(text, sentence)) {
+                let words = &text[sentence.clone()];
+                let mut names: Vec<Option<Vec<FoundName<'_>>>> = vec![None; self.labellers.len()];
                 for (number, rule) in self.rules.iter().enumerate().filter(|(_, rule)| may_have(rule)) {
-                    let words = &text[sentence.clone()];
-                    let Some(trigger) = rule.trigger(words) else { continue };
+                    let trigger = rule.trigger(words).or_else(|| {
+                        let (_, labeller) = &self.labellers[rule.labeller?];
+                        let names = names[rule.labeller?].get_or_insert_with(|| labeller.names(words));
+                        let place = names.iter().find(|name| name.kind == rule.rule.name)?.range.clone();
+                        Some(Trigger { place, fitted_until: labeller.fitted_until() })
+                    });
+                    let Some(Trigger { place: trigger, fitted_until }) = trigger else { continue };
+                    if rule.refuses(words) {
+                        continue;
+                    }
                     if rule.denies(words, &trigger) {
                         found.denied += 1;
                         continue;
@@ -95,10 +157,11 @@ impl EventFinder {
                         continue;
                     }
                     let arguments = rule.arguments(words, &trigger, own.published_at.date());
+                    let known_at = fitted_until.map_or(own.published_at, |fitted| fitted.max(own.published_at));
                     let trigger = sentence.start + trigger.start..sentence.start + trigger.end;
                     for code in subjects {
                         let (sentence, trigger) = (sentence.clone(), trigger.clone());
-                        found.add(FoundEvent { rule: number, code, field, sentence, trigger, arguments });
+                        found.add(FoundEvent { rule: number, code, field, sentence, trigger, known_at, arguments });
                     }
                 }
             }
@@ -108,9 +171,11 @@ impl EventFinder {
 }
 
 impl FoundInDocument {
+    /// Of several events of a kind and a security that counts which is known first, and of these the one with most arguments.
     fn add(&mut self, event: FoundEvent) {
+        let rank = |event: &FoundEvent| (Reverse(event.known_at), event.arguments.count());
         match self.events.iter_mut().find(|known| known.rule == event.rule && known.code == event.code) {
-            Some(known) if known.arguments.count() < event.arguments.count() => *known = event,
+            Some(known) if rank(known) < rank(&event) => *known = event,
             Some(_) => {}
             None => self.events.push(event),
         }
@@ -118,8 +183,8 @@ impl FoundInDocument {
 }
 
 impl PreparedRule {
-    /// The first trigger of a sentence, unless a word stands in it that may not.
-    fn trigger(&self, sentence: &str) -> Option<Range<usize>> {
+    /// The first trigger of a sentence that is a word of the rule.
+    fn trigger(&self, sentence: &str) -> Option<Trigger> {
         let place = |parts: &Vec<String>| {
             let mut place: Option<Range<usize>> = None;
             for part in parts {
@@ -129,9 +194,13 @@ impl PreparedRule {
             }
             place
         };
-        let first = self.triggers.iter().filter_map(place).min_by_key(|place| (place.start, place.end))?;
-        let is_refused = self.rule.without.iter().any(|word| sentence.contains(word.as_str()));
-        (!is_refused).then_some(first)
+        let place = self.triggers.iter().filter_map(place).min_by_key(|place| (place.start, place.end))?;
+        Some(Trigger { place, fitted_until: None })
+    }
+
+    /// True if a word stands in the sentence that may not.
+    fn refuses(&self, sentence: &str) -> bool {
+        self.rule.without.iter().any(|word| sentence.contains(word.as_str()))
     }
 
     /// True if a negation stands before the trigger, or between its parts.
@@ -146,7 +215,7 @@ impl PreparedRule {
         self.rule.negations.iter().any(|word| reach.contains(word.as_str()) && !own(word))
     }
 
-    fn arguments(&self, sentence: &str, trigger: &Range<usize>, known: chrono::NaiveDate) -> EventArguments {
+    fn arguments(&self, sentence: &str, trigger: &Range<usize>, known: NaiveDate) -> EventArguments {
         let clause = clause_of(sentence, trigger.start).start..clause_of(sentence, trigger.end).end;
         // Clause of the trigger, then behind it, then before it; of each the nearest.
         let distance = |range: &Range<usize>| {
@@ -273,7 +342,7 @@ mod tests {
 
     fn found(title: &str, body: &str) -> FoundInDocument {
         let (document, links) = document(title, body);
-        EventFinder::new(&rules()).find(&document, &links, 0)
+        EventFinder::new(&rules(), Path::new("")).unwrap().find(&document, &links, 0)
     }
 
     fn shown(title: &str, body: &str) -> Vec<String> {
@@ -333,7 +402,7 @@ mod tests {
         let with = |change: fn(&mut EventRule)| {
             let mut rule = rules().remove(0);
             change(&mut rule);
-            EventFinder::new(&[rule]).find(&document, &links, 0).events
+            EventFinder::new(&[rule], Path::new("")).unwrap().find(&document, &links, 0).events
         };
         use super::super::RangeEnd;
         assert_eq!(with(|rule| rule.range = RangeEnd::Low)[0].arguments.amount, Some(1e8));

@@ -1,5 +1,7 @@
 //! A `[[event]]` table of the configuration: the words that mark a kind of event, and those that rule it out.
 
+use std::path::PathBuf;
+
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +40,8 @@ pub struct EventRule {
     pub name: String,
     /// Words of which one stands in the sentence. Parts with `*` between stand in it in this order: `拟*回购`.
     pub triggers: Vec<String>,
+    /// A labeller of names, a model of `train crf --learn entities`: those of the kind that is called like this rule are triggers, too.
+    pub labeller: Option<PathBuf>,
     /// Words that may not stand in the sentence (default none).
     pub without: Vec<String>,
     /// Words that deny a trigger which they stand before, at most eight characters away in the same clause.
@@ -53,6 +57,7 @@ impl Default for EventRule {
         EventRule {
             name: String::new(),
             triggers: Vec::new(),
+            labeller: None,
             without: Vec::new(),
             negations: NEGATIONS.map(str::to_owned).to_vec(),
             kinds: Vec::new(),
@@ -85,9 +90,9 @@ impl EventRule {
     /// Fails on a kind that could never be found.
     pub fn check(&self) -> Result<()> {
         ensure!(
-            !self.triggers.is_empty(),
-            "缺少 triggers：请写出表明该事件的词，如 triggers = [\"拟*回购\"]",
-            "triggers is missing: write words that mark the event, as triggers = [\"拟*回购\"]"
+            !self.triggers.is_empty() || self.labeller.is_some(),
+            "缺少 triggers：请写出表明该事件的词，如 triggers = [\"拟*回购\"]，或用 labeller 指定学会标出它们的模型",
+            "triggers is missing: write words that mark the event, as triggers = [\"拟*回购\"], or name a labeller that has learned to mark them"
         );
         for (key, words) in [("triggers", &self.triggers), ("without", &self.without), ("negations", &self.negations)] {
             let is_empty = |word: &String| match key {

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
+use chrono::NaiveDateTime;
 use rayon::prelude::*;
 
 use super::times::ModelTimes;
@@ -148,8 +149,9 @@ pub fn signals(plan: &Plan, sources: &SignalSources<'_>, market: &Market, ctx: &
                     .unwrap_or(published_at);
                 let first = doc.is_first();
                 let (date, reading) = (date as u32, number as u32);
-                let signal = |(code, value, weight): (&Code, f64, f64)| {
-                    let code = market.index_of(code.as_str())? as u32;
+                let signal = |taken: TakenValue<'_>| {
+                    let TakenValue { code, value, weight, known_at: event_known_at } = taken;
+                    let (code, known_at) = (market.index_of(code.as_str())? as u32, known_at.max(event_known_at));
                     Some(Signal { code, date, known_at, value, weight, first, document, reading })
                 };
                 signals.extend(values.into_iter().filter_map(signal));
@@ -229,21 +231,31 @@ struct DocumentEvents<'a> {
     events: &'a [FoundEvent],
 }
 
+/// A number that a reading takes of a document or of an event in it.
+struct TakenValue<'a> {
+    code: &'a Code,
+    value: f64,
+    weight: f64,
+    /// When the document or the event was known.
+    known_at: NaiveDateTime,
+}
+
 impl ScoredDocument<'_> {
-    /// Security, value and weight of what a reading takes of the document: the document for each of these securities, or the events of these
-    /// securities; or the reason why there is none.
+    /// The values that a reading takes of the document: one for each of these securities, or one for each event of these securities; or the
+    /// reason why there is none.
     fn values<'c>(
         &self,
         reading: &Reading,
         codes: &'c [Code],
         own: &DocumentEvents<'c>,
-    ) -> Result<Vec<(&'c Code, f64, f64)>, &'static str> {
+    ) -> Result<Vec<TakenValue<'c>>, &'static str> {
         if !(reading.kinds.is_empty() || reading.kinds.contains(&self.doc.document.kind)) {
             return Err("of a kind that is not counted");
         }
         if reading.events.is_empty() {
             let (value, weight) = self.take(reading, None)?;
-            return Ok(codes.iter().map(|code| (code, value, weight)).collect());
+            let known_at = self.doc.document.published_at;
+            return Ok(codes.iter().map(|code| TakenValue { code, value, weight, known_at }).collect());
         }
         let is_read = |event: &&FoundEvent| {
             codes.contains(&event.code) && reading.events.iter().any(|kind| kind == own.finder.name(event.rule))
@@ -251,7 +263,9 @@ impl ScoredDocument<'_> {
         let (mut values, mut refused) = (Vec::new(), "without an event of the kinds");
         for event in own.events.iter().filter(is_read) {
             match self.take(reading, Some(&event.arguments)) {
-                Ok((value, weight)) => values.push((&event.code, value, weight)),
+                Ok((value, weight)) => {
+                    values.push(TakenValue { code: &event.code, value, weight, known_at: event.known_at });
+                }
                 Err(reason) => refused = reason,
             }
         }

@@ -354,7 +354,7 @@ fn a_factor_counts_the_documents_that_a_feature_with_the_same_gate_reads() {
             clean: &clean,
             links: &links,
             gate: &gate,
-            events: &EventFinder::new(&[]),
+            events: &EventFinder::default(),
             cutoff: Cutoff::Close,
             source_weights: &params.source_weights,
         };
