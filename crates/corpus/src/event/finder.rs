@@ -94,11 +94,16 @@ impl EventFinder {
         };
         let (path, labeller) = (path.display(), &self.labellers[number].1);
         ensure!(
+            !labeller.cuts_words(),
+            "标注器 {path} 切词，不找名称：[[event]] labeller 须为 inkstone train crf --learn entities 的模型",
+            "the labeller {path} cuts words and finds no names: [[event]] labeller takes a model of inkstone train crf --learn entities"
+        );
+        ensure!(
             labeller.kinds().contains(&rule.name),
             "标注器 {path} 不标出 {:?}；它标出的有 {}。事件的名称须是 inkstone train crf --learn entities 学到的一类",
             "the labeller {path} marks no {:?}; it marks {}. The name of the event must be a kind that inkstone train crf --learn entities has learned",
             rule.name,
-            if labeller.cuts_words() { "words".to_owned() } else { labeller.kinds().join(", ") }
+            labeller.kinds().join(", ")
         );
         ensure!(
             labeller.fitted_until().is_some(),
@@ -133,7 +138,10 @@ impl EventFinder {
             for sentence in sentences(text).into_iter().flat_map(|sentence| parts_of(text, sentence)) {
                 let words = &text[sentence.clone()];
                 let mut names: Vec<Option<Vec<FoundName<'_>>>> = vec![None; self.labellers.len()];
-                for (number, rule) in self.rules.iter().enumerate().filter(|(_, rule)| may_have(rule)) {
+                for (number, rule) in self.rules.iter().enumerate() {
+                    if !may_have(&rule) || rule.refuses(words) {
+                        continue;
+                    }
                     let trigger = rule.trigger(words).or_else(|| {
                         let (_, labeller) = &self.labellers[rule.labeller?];
                         let names = names[rule.labeller?].get_or_insert_with(|| labeller.names(words));
@@ -141,9 +149,6 @@ impl EventFinder {
                         Some(Trigger { place, fitted_until: labeller.fitted_until() })
                     });
                     let Some(Trigger { place: trigger, fitted_until }) = trigger else { continue };
-                    if rule.refuses(words) {
-                        continue;
-                    }
                     if rule.denies(words, &trigger) {
                         found.denied += 1;
                         continue;
