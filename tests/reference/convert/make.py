@@ -3,7 +3,7 @@
     pip install onnx onnxruntime sympy
     python make.py
 
-NAME-int8.onnx is what quantize_dynamic(per_channel=True) makes of ../onnx/NAME/model.onnx, all other settings being its own; NAME-fp16.onnx
+NAME-int8.onnx is what quantize_dynamic(per_channel=True, reduce_range=True) makes of ../onnx/NAME/model.onnx, all other settings being its own; NAME-fp16.onnx
 what convert_float_to_float16(keep_io_types=True) makes of it. A graph of its own, products.onnx, has a product with a transposed weight
 (Gemm with transB), one with a weight behind Transpose, and weights at the edges of rounding and of half's range.
 """
@@ -52,7 +52,7 @@ def main() -> None:
     graphs = {name: HERE.parent / "onnx" / name / "model.onnx" for name in ["bert", "bert-classifier"]}
     graphs["products"] = products()
     for name, path in graphs.items():
-        quantize_dynamic(path, HERE / f"{name}-int8.onnx", per_channel=True, weight_type=QuantType.QInt8)
+        quantize_dynamic(path, HERE / f"{name}-int8.onnx", per_channel=True, reduce_range=True, weight_type=QuantType.QInt8)
         onnx.save(convert_float_to_float16(onnx.load(path), keep_io_types=True), HERE / f"{name}-fp16.onnx")
 
 

@@ -1,8 +1,10 @@
-//! Weights in whole numbers of 8 bits, and the inputs of their products quantised as they come: `quantize_dynamic` of onnxruntime.
+//! Weights in whole numbers of a byte, and the inputs of their products quantised as they come: `quantize_dynamic` of onnxruntime with
+//! `reduce_range`.
 //!
 //! A product with a constant matrix becomes `DynamicQuantizeLinear`, `MatMulInteger`, `Cast` and `Mul`, which ONNX Runtime joins to one
-//! operation. A weight w of a matrix becomes round(w / s) from -127 to 127, with s = max |w| / 127 for each column (`per_channel`): one large
-//! weight would otherwise set the step of all columns, and a scale costs five bytes a column and no time. A table of embeddings becomes whole
+//! operation. A weight w of a matrix becomes round(w / s) from -64 to 64, with s = max |w| / 64 for each column (`per_channel`): one large
+//! weight would otherwise set the step of all columns, and a scale costs five bytes a column and no time. Seven bits, as a processor with
+//! AVX2 and without VNNI adds two products of bytes in 16 bits, which overflow with eight: 2 x 255 x 127 > 32,767. A table of embeddings becomes whole
 //! numbers from 0 to 255 with one scale, and its rows become numbers again right behind `Gather`.
 
 use std::collections::HashMap;
@@ -14,6 +16,9 @@ use super::write::{NewGraph, NewNumbers, NewWeight, Scales, int_attribute, scale
 use super::{Counted, Names, without_unused};
 use inkstone_base::ensure;
 use inkstone_base::job::Ctx;
+
+/// The greatest whole number of a weight of a matrix.
+const MOST_STEPS: f32 = 64.0;
 
 /// Parts of the names of operations that quantised graphs have.
 const SIGNS: [&str; 10] = [
@@ -279,7 +284,8 @@ fn column_scales(numbers: &[f32], dims: &[u64], transposed: bool) -> Scales {
         }
         most
     };
-    let scales = most.iter().map(|most| scale(2.0 * f64::from(*most) / 254.0).1).collect();
+    let steps = f64::from(MOST_STEPS);
+    let scales = most.iter().map(|most| scale(f64::from(*most) / steps).1).collect();
     Scales { scales, zero: None, transposed }
 }
 
@@ -306,7 +312,7 @@ pub(super) fn quantised(numbers: &[f32], dims: &[u64], scales: &Scales) -> Vec<u
         let steps = (number / scale).round_ties_even();
         match scales.zero {
             Some(zero) => (steps + f32::from(zero)).clamp(0.0, 255.0) as u8,
-            None => steps.clamp(-128.0, 127.0) as i8 as u8,
+            None => steps.clamp(-MOST_STEPS, MOST_STEPS) as i8 as u8,
         }
     };
     let scale_of = |column: usize| scales.scales[column.min(scales.scales.len() - 1)];

@@ -9,7 +9,7 @@ use crate::graph::{Role, roles};
 use crate::header::Header;
 use crate::runtime::Device;
 use crate::session::{Feed, Session};
-use crate::testing::{field, graph as reference_graph, has_library, not_tried, opening, with_weights_in_files};
+use crate::testing::{field, graph as reference_graph, has_library, opening, with_weights_in_files};
 use crate::{Generator, SearchParams};
 
 /// A file that an established tool has made: see tests/reference/convert/make.py.
@@ -19,19 +19,6 @@ fn reference(name: &str) -> PathBuf {
 
 fn architecture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/reference/architectures").join(name)
-}
-
-/// True on a processor whose products of unsigned and signed bytes saturate, so that graphs in int8 run and give other numbers. Notes that their
-/// nearness was not tried.
-fn products_saturate() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    let saturate = !is_x86_feature_detected!("avx512vnni") && !is_x86_feature_detected!("avxvnni");
-    #[cfg(not(target_arch = "x86_64"))]
-    let saturate = false;
-    if saturate {
-        not_tried("how near graphs in int8 come on a processor without VNNI, whose products of bytes saturate");
-    }
-    saturate
 }
 
 fn ctx() -> Ctx {
@@ -167,7 +154,6 @@ fn weights_of_every_architecture_become_graphs_that_stand_alone() {
     if !has_library() {
         return;
     }
-    let saturate = products_saturate();
     let mut models = 0;
     for folder in std::fs::read_dir(architecture("")).unwrap() {
         let folder = folder.unwrap().path();
@@ -185,8 +171,7 @@ fn weights_of_every_architecture_become_graphs_that_stand_alone() {
             assert!(output.path().join("config.json").is_file() && !output.path().join("model.safetensors").exists());
             assert!(Header::read(&file).unwrap().beside.is_empty());
             let differs = difference(&single, &outputs(&file));
-            let is_exact = precision != Some(Precision::Int8) || !saturate;
-            assert!(differs <= most || !is_exact, "{shown} {precision:?}: {differs}");
+            assert!(differs <= most, "{shown} {precision:?}: {differs}");
             sizes.push(graphs[0].bytes[1]);
         }
         let stored = Header::read(&weights).unwrap().precision();
@@ -207,7 +192,6 @@ fn graphs_of_every_family_run_in_both_precisions() {
     if !has_library() {
         return;
     }
-    let saturate = products_saturate();
     let families =
         ["albert", "bart", "deberta", "electra", "elmo-words", "gpt2", "mass", "openai-gpt", "roberta", "t5", "ulmfit"];
     for name in families.iter().chain(&["unilm", "xlnet", "xlnet-mems"]) {
@@ -226,8 +210,7 @@ fn graphs_of_every_family_run_in_both_precisions() {
                     |role: &Role| matches!(role, Role::Ids | Role::Mask | Role::Types | Role::Tasks | Role::Positions);
                 if roles(&file, session.inputs()).unwrap().iter().all(known) {
                     let differs = difference(&outputs(&graph.read), &outputs(&file));
-                    let is_exact = precision != Precision::Int8 || !saturate;
-                    assert!(differs <= most || !is_exact, "{name} {precision:?}: {differs}");
+                    assert!(differs <= most, "{name} {precision:?}: {differs}");
                 }
             }
         }
