@@ -139,8 +139,18 @@ fn event_rules(config: &Config, plan: &Plan) -> Vec<EventRule> {
 /// Key of the kinds of events that a plan reads: their rules and the files of their labellers.
 pub(super) fn event_key(config: &Config, base: &Path, plan: &Plan) -> Result<Key> {
     let rules = event_rules(config, plan);
-    let labellers = rules.iter().filter_map(|rule| rule.labeller.as_ref());
-    let files: Vec<Key> = labellers.map(|path| disk::hash_file(&base.join(path))).collect::<Result<_>>()?;
+    let file = |rule: &EventRule| {
+        let key = disk::hash_file(&base.join(rule.labeller.as_ref()?));
+        let trained_by = "inkstone train crf --learn entities";
+        Some(key.with_context(|| {
+            message!(
+                "事件 {:?} 的标注器（由 {trained_by} 训练）",
+                "the labeller of the event {:?} (trained by {trained_by})",
+                rule.name
+            )
+        }))
+    };
+    let files: Vec<Key> = rules.iter().filter_map(file).collect::<Result<_>>()?;
     Ok(Key::of_json(&(event::VERSION, rules, files)))
 }
 

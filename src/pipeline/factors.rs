@@ -52,7 +52,13 @@ impl PipelineRun<'_> {
                 continue;
             }
             let id = StageId::Factor(params.name.clone());
-            let key = self.factor_key(params, &plan, &built)?;
+            let key = match self.factor_key(params, &plan, &built) {
+                Ok(key) => key,
+                Err(error) => {
+                    left_out.push((id, reason_to_leave_out(error)?));
+                    continue;
+                }
+            };
             let stage = PlannedStage { total: self.documents, ..self.plan(id, key, "docs") };
             let (definition, files) = (self.definition(params, &plan)?, history_files(&self.project, &params.name));
             let revisions = self.state.report(&StageId::Ingest).and_then(|report| report.facts.get("revisions"));

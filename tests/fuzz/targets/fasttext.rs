@@ -15,7 +15,8 @@ pub(super) fn check(bytes: &[u8]) {
         again.save(&second).expect("a model that was read can be written");
         assert_eq!(std::fs::read(&second).expect("what was written"), first);
         let tokens = ["增长", "a", "减持"];
-        model.ranked(&tokens);
+        model.likeliest(&tokens, 5);
+        model.probabilities(&tokens);
         model.sentence_vector(&tokens);
         // It has no vectors where it has no words.
         let _ = model.vectors(Training::default());

@@ -123,13 +123,14 @@ impl EventFinder {
         let mut found = FoundInDocument::default();
         let own = &document.document;
         let fields = [(TextField::Title, &own.title), (TextField::Body, &own.body)];
-        let may_have = |rule: &&PreparedRule| {
+        let may_have = |(_, rule): &(usize, &PreparedRule)| {
             let kinds = &rule.rule.kinds;
             let stands = |part: &String| fields.iter().any(|(_, text)| text.contains(part.as_str()));
             (kinds.is_empty() || kinds.contains(&own.kind))
                 && (rule.labeller.is_some() || rule.triggers.iter().any(|parts| parts.iter().all(stands)))
         };
-        if !self.rules.iter().any(|rule| may_have(&rule)) {
+        let rules: Vec<(usize, &PreparedRule)> = self.rules.iter().enumerate().filter(may_have).collect();
+        if rules.is_empty() {
             return found;
         }
         let links = links_of_row(links, row);
@@ -138,13 +139,12 @@ impl EventFinder {
             for sentence in sentences(text).into_iter().flat_map(|sentence| parts_of(text, sentence)) {
                 let words = &text[sentence.clone()];
                 let mut names: Vec<Option<Vec<FoundName<'_>>>> = vec![None; self.labellers.len()];
-                for (number, rule) in self.rules.iter().enumerate() {
-                    if !may_have(&rule) || rule.refuses(words) {
-                        continue;
-                    }
+                for &(number, rule) in rules.iter().filter(|(_, rule)| !rule.refuses(words)) {
                     let trigger = rule.trigger(words).or_else(|| {
-                        let (_, labeller) = &self.labellers[rule.labeller?];
-                        let names = names[rule.labeller?].get_or_insert_with(|| labeller.names(words));
+                        // To label a text takes long, and one that names no security has nobody's events.
+                        let number = rule.labeller.filter(|_| !codes.is_empty())?;
+                        let (_, labeller) = &self.labellers[number];
+                        let names = names[number].get_or_insert_with(|| labeller.names(words));
                         let place = names.iter().find(|name| name.kind == rule.rule.name)?.range.clone();
                         Some(Trigger { place, fitted_until: labeller.fitted_until() })
                     });

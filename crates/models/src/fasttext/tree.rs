@@ -1,5 +1,8 @@
 //! The Huffman tree of hierarchical softmax, built as fastText builds it, so that its models are read rightly.
 
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
 use anyhow::Result;
 
 use super::predict::likelier;
@@ -19,6 +22,8 @@ pub(super) struct Tree {
     leaves: usize,
     /// From each output up to the root: inner nodes, and whether the way to it turns right there.
     paths: Vec<Vec<(u32, bool)>>,
+    /// Nodes of the longest path.
+    longest: usize,
 }
 
 impl Tree {
@@ -67,7 +72,9 @@ impl Tree {
             }
             path
         };
-        Tree { children, leaves, paths: (0..leaves).map(path).collect() }
+        let paths: Vec<_> = (0..leaves).map(path).collect();
+        let longest = paths.iter().map(Vec::len).max().unwrap_or(0);
+        Tree { children, leaves, paths, longest }
     }
 
     /// From an output up to the root.
@@ -93,16 +100,15 @@ impl Tree {
         found
     }
 
-    /// The `most` likeliest outputs with the logarithms of their probabilities, the likeliest first; `right` is as above. A branch is
-    /// passed over where no output can be one of them, so that few of many nodes are seen.
+    /// The `most` likeliest outputs with the logarithms of their probabilities, the likeliest first; `right` is as above. The likeliest
+    /// branch is gone down first, and the search ends where no branch can hold one of them, so that few of many nodes are seen.
     pub(super) fn likeliest(&self, most: usize, right: impl Fn(u32) -> f32) -> Vec<(u32, f32)> {
-        let longest = self.paths.iter().map(Vec::len).max().unwrap_or(0);
-        let rise = MOST_RISE * longest as f32;
+        let rise = MOST_RISE * self.longest as f32;
         let mut found: Vec<(u32, f32)> = Vec::new();
-        let mut open = vec![((2 * self.leaves as u32).saturating_sub(2), 0.0)];
-        while let Some((node, score)) = open.pop() {
+        let mut open = BinaryHeap::from([Branch { score: 0.0, node: (2 * self.leaves as u32).saturating_sub(2) }]);
+        while let Some(Branch { score, node }) = open.pop() {
             if found.len() == most && found.last().is_none_or(|least| score + rise < least.1) {
-                continue;
+                break;
             }
             let Some(inner) = (node as usize).checked_sub(self.leaves) else {
                 let output = (node, score);
@@ -112,14 +118,39 @@ impl Tree {
             };
             let p = right(inner as u32);
             let [left, to_right] = self.children[inner];
-            let mut branches = [(left, score + super::log(1.0 - p)), (to_right, score + super::log(p))];
-            // The likelier branch is gone down first.
-            branches.sort_unstable_by(|a, b| a.1.total_cmp(&b.1));
-            open.extend(branches);
+            open.push(Branch { score: score + super::log(1.0 - p), node: left });
+            open.push(Branch { score: score + super::log(p), node: to_right });
         }
         found
     }
 }
+
+/// A node of the tree and the logarithm of the probability of the way to it. The likelier one is the greater.
+#[derive(Clone, Copy, Debug)]
+struct Branch {
+    score: f32,
+    node: u32,
+}
+
+impl Ord for Branch {
+    fn cmp(&self, other: &Branch) -> Ordering {
+        self.score.total_cmp(&other.score).then(self.node.cmp(&other.node))
+    }
+}
+
+impl PartialOrd for Branch {
+    fn partial_cmp(&self, other: &Branch) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Branch {
+    fn eq(&self, other: &Branch) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Branch {}
 
 #[cfg(test)]
 mod tests {

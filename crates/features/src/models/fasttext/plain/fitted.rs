@@ -33,9 +33,14 @@ impl Opened<FastText> {
         work(&labels, &terms.iter().map(AsRef::as_ref).collect::<Vec<&str>>())
     }
 
+    /// True with one versus all: a text may be called any number of labels.
+    fn decides_each_label(&self) -> bool {
+        self.model.params().loss == Loss::Ova
+    }
+
     /// The labels that a text is called: those that are likelier than not with one versus all, else the likeliest one.
     fn called(&self, terms: &[&str]) -> Option<Vec<u32>> {
-        if self.model.params().loss != Loss::Ova {
+        if !self.decides_each_label() {
             return Some(self.model.likeliest(terms, 1)?.into_iter().map(|entry| entry.0).collect());
         }
         let probabilities = self.model.probabilities(terms)?;
@@ -104,8 +109,9 @@ impl Opened<FastText> {
             if truth.is_empty() {
                 return None;
             }
-            let ranked = self.model.likeliest(terms, taken)?.into_iter().map(|entry| entry.0).collect();
-            Some(JudgedDocument { truth, called: self.called(terms)?, ranked })
+            let ranked: Vec<u32> = self.model.likeliest(terms, taken)?.into_iter().map(|entry| entry.0).collect();
+            let called = if self.decides_each_label() { self.called(terms)? } else { ranked[..1].to_vec() };
+            Some(JudgedDocument { truth, called, ranked })
         })
     }
 
