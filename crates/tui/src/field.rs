@@ -58,7 +58,8 @@ impl Field {
         (self.selected, self.cursor) = (false, self.text.len());
     }
 
-    /// Puts a text in at the cursor, or in the place of what is selected. What a terminal would obey becomes a space, line breaks too unless the field keeps them.
+    /// Puts a text in at the cursor, or in the place of what is selected. What a terminal would obey becomes a space, line breaks too unless
+    /// the field keeps them.
     pub fn insert(&mut self, text: &str) {
         if std::mem::take(&mut self.selected) {
             self.remove(0);

@@ -4,8 +4,8 @@
 //! A product with a constant matrix becomes `DynamicQuantizeLinear`, `MatMulInteger`, `Cast` and `Mul`, which ONNX Runtime joins to one
 //! operation. A weight w of a matrix becomes round(w / s) from -64 to 64, with s = max |w| / 64 for each column (`per_channel`): one large
 //! weight would otherwise set the step of all columns, and a scale costs five bytes a column and no time. Seven bits, as a processor with
-//! AVX2 and without VNNI adds two products of bytes in 16 bits, which overflow with eight: 2 x 255 x 127 > 32,767. A table of embeddings becomes whole
-//! numbers from 0 to 255 with one scale, and its rows become numbers again right behind `Gather`.
+//! AVX2 and without VNNI adds two products of bytes in 16 bits, which overflow with eight: 2 x 255 x 127 > 32,767. A table of embeddings
+//! becomes whole numbers from 0 to 255 with one scale, and its rows become numbers again right behind `Gather`.
 
 use std::collections::HashMap;
 
